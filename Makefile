@@ -1,0 +1,63 @@
+# The front door. `make help` lists what there is; CI runs `make check`.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+UV_VERSION := 0.13.8
+BIN := .venv/bin
+WORKERS ?= 2
+
+.PHONY: help setup lock check format lint types layers test fuzz docs crds demo e2e chaos bench images clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: .venv/ready ## make the environment in .venv, exactly as uv.lock has it; needs Python 3.11 to 3.13, nothing else
+
+.venv/ready: uv.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; ok = (3, 11) <= sys.version_info < (3, 14); sys.exit(None if ok else f"Spillway needs Python 3.11 to 3.13; {sys.executable} is {sys.version.split()[0]}. Name another: make setup PYTHON=/path/to/python3.11")'
+	@[ -x $(BIN)/uv ] || $(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
+	@$(BIN)/python tools/lock.py --check
+	@$(BIN)/uv export --frozen --all-extras --all-groups --no-emit-project --quiet --output-file .venv/requirements.txt
+	@$(BIN)/uv pip sync --require-hashes --quiet .venv/requirements.txt
+	@$(BIN)/python -m ensurepip >/dev/null && $(BIN)/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
+	@$(BIN)/uv pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@; echo "ready: $(BIN)/spillway --help"
+
+lock: ## resolve uv.lock again (UPGRADE=1: newest versions)
+	@[ -x $(BIN)/uv ] || { $(PYTHON) -m venv .venv && $(BIN)/python -m pip install --quiet uv==$(UV_VERSION); }
+	@$(BIN)/python tools/lock.py $(if $(UPGRADE),--upgrade)
+
+check: setup format lint types layers test ## everything that CI runs
+
+format: setup ## is the code formatted? (FIX=1 formats it)
+	@$(BIN)/ruff format $(if $(FIX),,--check) .
+
+lint: setup ## ruff (FIX=1 mends what it can)
+	@$(BIN)/ruff check $(if $(FIX),--fix) .
+
+types: setup ## mypy, strict, over all rooms
+	@$(BIN)/mypy
+
+layers: setup ## who may import whom
+	@$(BIN)/lint-imports
+
+test: setup ## all tests but e2e, chaos and the long fuzz (ARGS="-k broker")
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(ARGS)
+
+fuzz: setup ## the random tests again, with a million cases
+	@SPILLWAY_FUZZ=1000000 $(BIN)/python -m pytest -m fuzz --timeout 7200 $(ARGS)
+
+crds: setup ## write crds/ again from the model
+	@$(BIN)/spillway crds --output crds
+
+docs: setup ## write the generated pages of docs/reference again
+	@$(BIN)/python tools/reference.py
+
+demo e2e chaos bench images: ## come with later versions
+	@echo "make $@ is not there yet: it comes with a later version (see CHANGELOG.md)" >&2; exit 2
+
+clean: ## remove the environment and all caches of this folder
+	@rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -1,0 +1,1 @@
+"""Workloads, load driver, verifier and peers: how Spillway is measured."""

@@ -1,0 +1,1 @@
+"""The SQL subset: parse, check names and types, compile to Python source. Pure; no engine."""

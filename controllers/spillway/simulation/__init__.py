@@ -1,0 +1,1 @@
+"""A job under a load trace, without a clock."""

@@ -1,0 +1,1 @@
+"""The operator: reconciles StreamJobs into pods."""
