@@ -1,4 +1,4 @@
-"""Keep `uv.lock` free of addresses: versions and checksums are the lock, where to fetch from is the client's own setting.
+"""Keep `uv.lock` free of addresses: versions and checksums are the lock, where to fetch from is the client's setting.
 
 `uv export --frozen` reads such a lock, and `uv pip sync --require-hashes` installs from whatever index the
 client is set up for, refusing every file whose checksum is not in the lock. See docs/decisions/0002.
@@ -10,6 +10,7 @@ client is set up for, refusing every file whose checksum is not in the lock. See
 
 from __future__ import annotations
 
+import itertools
 import pathlib
 import re
 import subprocess
@@ -59,7 +60,7 @@ def wanted(project: dict[str, object]) -> set[str]:
     assert isinstance(table, dict)  # noqa: S101 - a shape for the type checker; pip would have refused the file
     groups = project["dependency-groups"]
     assert isinstance(groups, dict)  # noqa: S101
-    asked = [*table["dependencies"], *sum(table["optional-dependencies"].values(), []), *groups["dev"]]
+    asked = [*table["dependencies"], *itertools.chain(*table["optional-dependencies"].values()), *groups["dev"]]
     return {re.match(r"[\w.-]+", line)[0] + re.sub(r"^[\w.-]+(\[[\w,-]*\])?", "", line) for line in asked}  # type: ignore[index]
 
 

@@ -78,12 +78,12 @@ NULL = ColumnType(Kind.NULL)
 
 
 def decimal(precision: int, scale: int) -> ColumnType:
-    """The type decimal(precision,scale)."""
+    """A decimal type with so many digits, of which so many after the point."""
     return ColumnType(Kind.DECIMAL, precision=precision, scale=scale)
 
 
 def array(element: ColumnType) -> ColumnType:
-    """The type array<element>."""
+    """An array type."""
     return ColumnType(Kind.ARRAY, element=element)
 
 
@@ -242,7 +242,9 @@ def parse_schema(text: str) -> Schema:
             reader.take()
         columns.append(Column(name, reader.type()))
         if (twin := seen.setdefault(name.lower(), name)) is not name or len(seen) < len(columns):
-            message = f"column {name!r} is there twice" if twin == name else f"{twin!r} and {name!r} differ in case only"
+            message = (
+                f"column {name!r} is there twice" if twin == name else f"{twin!r} and {name!r} differ in case only"
+            )
             raise ValueError(message)
         if len(columns) > MAX_COLUMNS:
             message = f"more than {MAX_COLUMNS} columns"

@@ -1,0 +1,384 @@
+"""What flows along each edge of a topology: columns, and for a table the columns of its key.
+
+Every expression of the job is checked on the way. Where an operator can't be understood, its readers are left out
+quietly: their mistakes would only be echoes of its own.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+
+from spillway import expressions
+from spillway.model import errors, kafka, operators, topology, types
+from spillway.model.errors import Mistake, Path
+from spillway.model.operators import JoinType, Operator, PythonKind
+from spillway.model.topology import Draft, Node, Topology
+from spillway.model.types import Column, Schema
+
+WINDOW_COLUMNS = (Column("window_start", types.TIMESTAMP), Column("window_end", types.TIMESTAMP))
+
+# Aggregates that can take a value back, which a table asks for when one of its rows changes.
+_SUBTRACTABLE = ("count", "count_if", "sum", "avg")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Relation:
+    """The output of a node: a stream of facts, or, where it has a key, a table."""
+
+    schema: Schema
+    key: tuple[str, ...] | None = None
+
+    @property
+    def is_table(self) -> bool:
+        """Whether rows are updated by key."""
+        return self.key is not None
+
+
+class _Wrong(Exception):  # noqa: N818 - control flow within this module
+    """The node can't be understood; carries why."""
+
+    def __init__(self, *mistakes: Mistake) -> None:
+        super().__init__()
+        self.mistakes = mistakes
+
+
+def infer(graph: Topology) -> tuple[dict[str, Relation], list[Mistake]]:
+    """The relation of every node that can be understood, and all mistakes on the way."""
+    found: dict[str, Relation] = {}
+    mistakes: list[Mistake] = []
+    for node in graph.nodes:
+        try:
+            relation = _relation(node, found)
+        except _Wrong as wrong:
+            mistakes += [mistake.under(*node.path) for mistake in wrong.mistakes]
+        else:
+            if relation is not None:
+                found[node.name] = relation
+    for i, output in graph.outputs:
+        if output.input in found:
+            mistakes += [m.under("spec", "outputs", i) for m in _output(output, found[output.input])]
+    return found, mistakes
+
+
+def check(draft: Draft) -> tuple[dict[str, Relation], list[Mistake], list[Mistake]]:
+    """Relations of a draft; mistakes of the graph; mistakes of expressions and columns."""
+    graph, of_graph = topology.build(draft)
+    relations, of_expressions = infer(graph)
+    return relations, of_graph, of_expressions
+
+
+def _relation(node: Node, found: Mapping[str, Relation]) -> Relation | None:
+    if isinstance(node.part, kafka.Stream):
+        return _stream(node.part)
+    if isinstance(node.part, kafka.Table):
+        return _table(node.part)
+    if not all(name in found for name in node.reads):
+        return None
+    return _KINDS[node.part.kind](node.part, [found[name] for name in node.reads])
+
+
+# Sources
+
+
+def _columns(text: str, field: str) -> Schema:
+    try:
+        return types.parse_schema(text)
+    except ValueError as error:
+        raise _Wrong(Mistake((field,), str(error))) from None
+
+
+def _stream(stream: kafka.Stream) -> Relation:
+    schema = _columns(stream.columns, "columns")
+    wrong = []
+    if stream.format is kafka.Format.RAW and [c.type for c in schema] not in ([types.STRING], [types.BINARY]):
+        message = f"format raw has exactly one column, of type string or binary, not `{stream.columns[:80]}`"
+        wrong.append(Mistake(("columns",), message))
+    if stream.key_column is not None:
+        wrong += _clash(schema, stream.key_column, ("keyColumn",))
+        schema = Schema((*schema.columns, Column(stream.key_column, types.STRING)))
+    wrong += _timestamp(schema, stream.timestamp)
+    if wrong:
+        raise _Wrong(*wrong)
+    return Relation(schema)
+
+
+def _table(table: kafka.Table) -> Relation:
+    schema = _columns(table.columns, "columns")
+    wrong = [*_keys(schema, table.key, ("key",)), *_timestamp(schema, table.timestamp)]
+    if wrong:
+        raise _Wrong(*wrong)
+    return Relation(schema, table.key)
+
+
+def _timestamp(schema: Schema, name: str | None) -> Iterator[Mistake]:
+    if name is None:
+        return
+    found = schema.get(name)
+    if found is None:
+        yield Mistake(("timestamp",), _unknown(name, schema))
+    elif found != types.TIMESTAMP:
+        yield Mistake(("timestamp",), f"column {name!r} is {found}; event time has to be a timestamp")
+
+
+def _unknown(name: str, schema: Schema) -> str:
+    guess = errors.did_you_mean(name, schema.names)
+    return f"unknown column {name!r}{guess or f'; there are {_listed(schema.names)}'}"
+
+
+def _listed(names: Sequence[str], most: int = 12) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def _clash(schema: Schema, name: str, path: Path) -> Iterator[Mistake]:
+    """Names are unique also without case, because Spark ignores it."""
+    twin = next((known for known in schema.names if known.lower() == name.lower()), None)
+    if twin is not None:
+        yield Mistake(path, f"column {twin!r} is there already; choose another name than {name!r}")
+
+
+def _keys(schema: Schema, names: Sequence[str], path: Path) -> Iterator[Mistake]:
+    """A key must have one encoding for equal values: that rules out doubles (-0.0, NaN) and arrays."""
+    for i, name in enumerate(names):
+        found = schema.get(name)
+        if found is None:
+            yield Mistake((*path, i), _unknown(name, schema))
+        elif found.kind in (types.Kind.DOUBLE, types.Kind.ARRAY):
+            yield Mistake((*path, i), f"column {name!r} is {found}, which can't be a key; {_AS_KEY[found.kind]}")
+    if len(set(names)) < len(names):
+        yield Mistake(path, "names a column twice")
+
+
+_AS_KEY = {
+    types.Kind.DOUBLE: "cast it to a decimal, a bigint or a string",
+    types.Kind.ARRAY: "use one of its elements, or array_join",
+}
+
+# Operators
+
+
+def _stream_only(operator: Operator, relation: Relation, instead: str) -> None:
+    if relation.is_table:
+        message = f"{operator.kind} works on streams, and {operator.input!r} is a table; {instead}"
+        raise _Wrong(Mistake(("input",), message))
+
+
+def _merged(operator: Operator, inputs: Sequence[Relation]) -> Relation:
+    """The main input; several are read as one stream, so they have the same columns in the same order."""
+    first = inputs[0]
+    if operator.inputs is None:
+        return first
+    wrong = []
+    for i, (name, relation) in enumerate(zip(operator.inputs, inputs, strict=False)):
+        if relation.is_table:
+            wrong.append(Mistake(("inputs", i), f"{name!r} is a table; only streams can be read as one"))
+        elif relation.schema != first.schema:
+            message = f"{name!r} has the columns `{relation.schema}`, but {operator.inputs[0]!r} has `{first.schema}`"
+            wrong.append(Mistake(("inputs", i), f"{message}; bring them together with select"))
+    if wrong:
+        raise _Wrong(*wrong)
+    return first
+
+
+def _filter(operator: Operator, inputs: Sequence[Relation]) -> Relation:
+    relation = _merged(operator, inputs)
+    try:
+        expressions.check_condition(operator.filter or "", relation.schema)
+    except expressions.ExpressionError as error:
+        raise _Wrong(Mistake(("filter",), str(error))) from None
+    return relation
+
+
+def _items(texts: Sequence[str], schema: Schema, path: Path) -> list[expressions.Item]:
+    """Check select items; their names are unique."""
+    found: list[expressions.Item] = []
+    wrong: list[Mistake] = []
+    seen: dict[str, str] = {}
+    for i, text in enumerate(texts):
+        try:
+            item = expressions.check_item(text, schema)
+        except expressions.ExpressionError as error:
+            wrong.append(Mistake((*path, i), str(error)))
+            continue
+        if seen.setdefault(item.name.lower(), item.name) != item.name or any(item.name == f.name for f in found):
+            wrong.append(
+                Mistake((*path, i), f"column {seen[item.name.lower()]!r} is there already; rename one with `as`")
+            )
+        found.append(item)
+    if wrong:
+        raise _Wrong(*wrong)
+    return found
+
+
+def _select(operator: Operator, inputs: Sequence[Relation]) -> Relation:
+    relation = _merged(operator, inputs)
+    items = _items(operator.select or (), relation.schema, ("select",))
+    kept = {item.name for item in items if item.text == item.name}
+    if relation.key is not None and (lost := [name for name in relation.key if name not in kept]):
+        message = (
+            f"{operator.input!r} is a table with the key {', '.join(relation.key)}; select must keep {', '.join(lost)}"
+        )
+        raise _Wrong(Mistake(("select",), message))
+    return Relation(Schema(tuple(Column(item.name, item.type) for item in items)), relation.key)
+
+
+def _explode(operator: Operator, inputs: Sequence[Relation]) -> Relation:
+    relation = _merged(operator, inputs)
+    _stream_only(operator, relation, "explode the stream that it is made from")
+    explode = operator.explode
+    assert explode is not None  # noqa: S101 - the kind of the operator says so
+    wrong: list[Mistake] = []
+    element = None
+    try:
+        array = expressions.check(explode.array, relation.schema)
+    except expressions.ExpressionError as error:
+        wrong.append(Mistake(("explode", "array"), str(error)))
+    else:
+        element = array.type.element
+        if element is None or element.kind is types.Kind.NULL:
+            wrong.append(
+                Mistake(("explode", "array"), f"gives {array.type}, not an array; split(…) makes one of a string")
+            )
+    names = relation.schema.names if explode.keep is None else explode.keep
+    for i, name in enumerate(explode.keep or ()):
+        if relation.schema.get(name) is None:
+            wrong.append(Mistake(("explode", "keep", i), _unknown(name, relation.schema)))
+    if len(set(names)) < len(names):
+        wrong.append(Mistake(("explode", "keep"), "names a column twice"))
+    kept = Schema(tuple(column for column in relation.schema if column.name in names))
+    wrong += _clash(kept, explode.as_, ("explode", "as"))
+    if wrong or element is None:
+        raise _Wrong(*wrong)
+    return Relation(Schema((*kept.columns, Column(explode.as_, element))))
+
+
+def _python(operator: Operator, inputs: Sequence[Relation]) -> Relation:
+    relation = _merged(operator, inputs)
+    python = operator.python
+    assert python is not None  # noqa: S101 - the kind of the operator says so
+    if python.as_ is PythonKind.FILTER:
+        return relation
+    _stream_only(operator, relation, "only a Python filter can read a table, because a key must not change")
+    try:
+        return Relation(_columns(python.returns or "", "returns"))
+    except _Wrong as wrong:
+        raise _Wrong(*(mistake.under("python") for mistake in wrong.mistakes)) from None
+
+
+def _aggregate(operator: Operator, inputs: Sequence[Relation]) -> Relation:
+    relation = _merged(operator, inputs)
+    aggregate = operator.aggregate
+    assert aggregate is not None  # noqa: S101 - the kind of the operator says so
+    wrong: list[Mistake] = []
+    groups: list[expressions.Item] = []
+    try:
+        groups = _items(aggregate.by, relation.schema, ("aggregate", "by"))
+    except _Wrong as error:
+        wrong += error.mistakes
+    columns = [Column(item.name, item.type) for item in groups]
+    wrong += _keys(Schema(tuple(columns)), [column.name for column in columns], ("aggregate", "by"))
+    if aggregate.window is not None:
+        if relation.is_table and relation.schema.get("window_start") is None:
+            message = f"{operator.input!r} is a table whose rows have no event time; only windowed tables have one"
+            wrong.append(Mistake(("aggregate", "window"), message))
+        for column in WINDOW_COLUMNS:
+            wrong += _clash(Schema(tuple(columns)), column.name, ("aggregate", "by"))
+        columns += WINDOW_COLUMNS
+    key = tuple(column.name for column in columns)
+    for i, text in enumerate(aggregate.values):
+        path: Path = ("aggregate", "values", i)
+        try:
+            value = expressions.check_aggregate(text, relation.schema)
+        except expressions.ExpressionError as error:
+            wrong.append(Mistake(path, str(error)))
+            continue
+        if relation.is_table and value.function not in _SUBTRACTABLE:
+            message = f"{value.function} can't take a value back when a row of table {operator.input!r} changes"
+            wrong.append(Mistake(path, f"{message}; {', '.join(_SUBTRACTABLE)} can"))
+        wrong += _clash(Schema(tuple(columns)), value.name, path)
+        columns.append(Column(value.name, value.type))
+    if wrong:
+        raise _Wrong(*wrong)
+    return Relation(Schema(tuple(columns)), key)
+
+
+def _join(operator: Operator, inputs: Sequence[Relation]) -> Relation:
+    left, right = inputs
+    join = operator.join
+    assert join is not None  # noqa: S101 - the kind of the operator says so
+    wrong = [*_sides(operator, left, right), *_matching(join, left.schema, right.schema)]
+    rest = [column for column in right.schema if column.name not in join.by]
+    for column in rest:
+        for clash in _clash(left.schema, column.name, ("join",)):
+            wrong.append(
+                Mistake(clash.path, f"both sides have a column {column.name!r}; rename one with select before")
+            )
+    if wrong:
+        raise _Wrong(*wrong)
+    return Relation(Schema((*left.schema.columns, *rest)), left.key if left.is_table else None)
+
+
+def _sides(operator: Operator, left: Relation, right: Relation) -> Iterator[Mistake]:
+    """Which joins there are: stream with table, stream with stream, table with table."""
+    join = operator.join
+    assert join is not None  # noqa: S101 - the kind of the operator says so
+    if join.table is not None:
+        if not right.is_table:
+            message = f"{join.table!r} is a stream; write `stream: {join.table}` and `within`"
+            yield Mistake(("join", "table"), message)
+        elif set(join.by) != set(right.key or ()):
+            message = (
+                f"a row of {join.table!r} is found by its key {', '.join(right.key or ())}; `by` must name just that"
+            )
+            yield Mistake(("join", "by"), message)
+        elif left.is_table and set(left.key or ()) != set(join.by):
+            message = f"two tables join by the key of both; {operator.input!r} has the key {', '.join(left.key or ())}"
+            yield Mistake(("join", "by"), message)
+        if not left.is_table and join.type not in (JoinType.INNER, JoinType.LEFT):
+            message = f"a stream joins a table by inner or left, not {join.type}: a table's rows are not events"
+            yield Mistake(("join", "type"), message)
+        if left.is_table and join.as_of is not None:
+            yield Mistake(("join", "asOf"), "two tables are joined as they change; remove asOf")
+        return
+    for side, relation, path in ((operator.input, left, ("input",)), (join.stream, right, ("join", "stream"))):
+        if relation.is_table:
+            yield Mistake(path, f"{side!r} is a table; a table is joined with `table:`, and stands on the right")
+
+
+def _matching(join: operators.Join, left: Schema, right: Schema) -> Iterator[Mistake]:
+    for i, name in enumerate(join.by):
+        path: Path = ("join", "by", i)
+        sides = left.get(name), right.get(name)
+        if sides[0] is None or sides[1] is None:
+            side, schema = ("input", left) if sides[0] is None else ("other side", right)
+            yield Mistake(path, f"on the {side}: {_unknown(name, schema)}")
+        elif sides[0] != sides[1]:
+            message = f"column {name!r} is {sides[0]} on one side and {sides[1]} on the other; cast one in a select"
+            yield Mistake(path, message)
+        else:
+            yield from (Mistake(path, mistake.message) for mistake in _keys(left, [name], path))
+
+
+_KINDS = {
+    "filter": _filter,
+    "select": _select,
+    "explode": _explode,
+    "python": _python,
+    "aggregate": _aggregate,
+    "join": _join,
+}
+
+# Outputs
+
+
+def _output(output: kafka.Output, relation: Relation) -> Iterator[Mistake]:
+    if output.key is not None:
+        yield from _keys(relation.schema, output.key, ("key",))
+    if output.mode is not kafka.OutputMode.CHANGELOG:
+        return
+    if not relation.is_table:
+        message = f"{output.input!r} is a stream, which has no updates; use append, or aggregate it into a table"
+        yield Mistake(("mode",), message)
+    elif output.key is not None and not set(relation.key or ()) <= set(output.key):
+        message = f"updates would overwrite one another: the key must hold all of {', '.join(relation.key or ())}"
+        yield Mistake(("key",), message)

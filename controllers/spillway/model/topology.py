@@ -1,0 +1,222 @@
+"""The topology as a graph: who reads whom, in which order, and what does not fit together.
+
+All checks work on a `Draft`, which leaves out the parts that could not be read. So one misspelt field does not
+hide the mistakes behind it, and a reference to a part that is broken itself is not reported a second time.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from collections.abc import Iterable, Iterator, Sequence
+
+from spillway.model import errors
+from spillway.model.errors import Mistake, Path
+from spillway.model.kafka import Output, Stream, Table
+from spillway.model.operators import Operator
+from spillway.model.streamjob import Spec
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Draft:
+    """What could be read of a spec: parts with their places in the lists, and the names of those that could not."""
+
+    streams: tuple[tuple[int, Stream], ...] = ()
+    tables: tuple[tuple[int, Table], ...] = ()
+    operators: tuple[tuple[int, Operator], ...] = ()
+    outputs: tuple[tuple[int, Output], ...] = ()
+    broken: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, spec: Spec) -> Draft:
+        """The draft of a spec that was read whole."""
+        return cls(
+            tuple(enumerate(spec.streams)),
+            tuple(enumerate(spec.tables)),
+            tuple(enumerate(spec.operators)),
+            tuple(enumerate(spec.outputs)),
+        )
+
+
+class Kind(enum.StrEnum):
+    """What a node is."""
+
+    STREAM = "stream"
+    TABLE = "table"
+    OPERATOR = "operator"
+
+
+Source = Stream | Table
+Part = Stream | Table | Operator
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Node:
+    """One stream, table or operator, and what it reads."""
+
+    kind: Kind
+    part: Part
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """The name of the part."""
+        return self.part.name
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Names of what it reads."""
+        return self.part.reads if isinstance(self.part, Operator) else ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Topology:
+    """All nodes that can be computed, each after what it reads; and the outputs."""
+
+    nodes: tuple[Node, ...]
+    outputs: tuple[tuple[int, Output], ...]
+
+    def __getitem__(self, name: str) -> Node:
+        return next(node for node in self.nodes if node.name == name)
+
+    @property
+    def readers(self) -> dict[str, tuple[str, ...]]:
+        """For each node, the operators that read it, in order."""
+        found: dict[str, list[str]] = {node.name: [] for node in self.nodes}
+        for node in self.nodes:
+            for name in dict.fromkeys(node.reads):
+                if name in found:
+                    found[name].append(node.name)
+        return {name: tuple(readers) for name, readers in found.items()}
+
+
+def build(draft: Draft) -> tuple[Topology, list[Mistake]]:
+    """Order the graph; report names that are taken, unknown or unused, and cycles.
+
+    The order is a topological one, and among equals that of the manifest, so that it never changes by itself.
+    """
+    nodes = list(_nodes(draft))
+    by_name: dict[str, Node] = {}
+    mistakes: list[Mistake] = []
+    for node in nodes:
+        first = by_name.setdefault(node.name, node)
+        if first is not node:
+            message = f"name {node.name!r} is taken by the {first.kind} at {Mistake(first.path, '').place}"
+            mistakes.append(Mistake((*node.path, "name"), message))
+    mistakes += _unknown(by_name, draft)
+    ordered, cycles = _order(by_name)
+    mistakes += cycles
+    if not draft.broken:  # who reads what can't be told while a reader is unreadable
+        mistakes += _unused(by_name, draft.outputs)
+    mistakes += _outputs(draft)
+    return Topology(tuple(ordered), draft.outputs), mistakes
+
+
+def _nodes(draft: Draft) -> Iterator[Node]:
+    for i, stream in draft.streams:
+        yield Node(Kind.STREAM, stream, ("spec", "streams", i))
+    for i, table in draft.tables:
+        yield Node(Kind.TABLE, table, ("spec", "tables", i))
+    for i, operator in draft.operators:
+        yield Node(Kind.OPERATOR, operator, ("spec", "operators", i))
+
+
+def _references(draft: Draft) -> Iterator[tuple[str, Path, str]]:
+    """Every name that somebody refers to, where, and the name of who does."""
+    for i, operator in draft.operators:
+        path: Path = ("spec", "operators", i)
+        if operator.input is not None:
+            yield operator.input, (*path, "input"), operator.name
+        for j, name in enumerate(operator.inputs or ()):
+            yield name, (*path, "inputs", j), operator.name
+        if operator.join is not None:
+            side = "table" if operator.join.table is not None else "stream"
+            yield operator.join.table or operator.join.stream or "", (*path, "join", side), operator.name
+    for i, output in draft.outputs:
+        yield output.input, ("spec", "outputs", i, "input"), ""
+
+
+def _unknown(by_name: dict[str, Node], draft: Draft) -> Iterator[Mistake]:
+    for name, path, reader in _references(draft):
+        if name not in by_name and name not in draft.broken:
+            guess = errors.did_you_mean(name, (known for known in by_name if known != reader))
+            known = "" if guess else f"; known are {_listed(sorted(by_name.keys() - {reader}))}"
+            yield Mistake(path, f"no stream, table or operator is called {name!r}{guess}{known}")
+
+
+def _listed(names: Sequence[str], most: int = 8) -> str:
+    if not names:
+        return "none"
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def _order(by_name: dict[str, Node]) -> tuple[list[Node], list[Mistake]]:
+    """Depth first, without recursion: 256 operators in a row are a legal job."""
+    ordered: list[Node] = []
+    mistakes: list[Mistake] = []
+    done: set[str] = set()
+    for start in by_name:
+        trail: list[tuple[str, Iterator[str]]] = []
+        open_names: list[str] = []
+        if start not in done:
+            trail.append((start, iter(by_name[start].reads)))
+            open_names.append(start)
+        while trail:
+            name, rest = trail[-1]
+            following = next((n for n in rest if n in by_name and n not in done), None)
+            if following is None:
+                trail.pop()
+                open_names.pop()
+                done.add(name)
+                ordered.append(by_name[name])
+            elif following in open_names:
+                circle = open_names[open_names.index(following) :]
+                text = " → ".join([*reversed(circle), circle[-1]])
+                mistakes.append(Mistake(by_name[name].path, f"operators read each other in a circle: {text}"))
+            else:
+                trail.append((following, iter(by_name[following].reads)))
+                open_names.append(following)
+    circular = {node.name for node in ordered} if mistakes else set()
+    return ([node for node in ordered if _grounded(node, by_name, circular)] if mistakes else ordered), mistakes
+
+
+def _grounded(node: Node, by_name: dict[str, Node], circular: Iterable[str]) -> bool:
+    """Whether no path from the node leads back to itself: only such nodes have columns that can be inferred."""
+    seen: set[str] = set()
+    todo = [name for name in node.reads if name in circular]
+    while todo:
+        name = todo.pop()
+        if name == node.name:
+            return False
+        if name not in seen:
+            seen.add(name)
+            todo += [n for n in by_name[name].reads if n in by_name]
+    return True
+
+
+def _unused(by_name: dict[str, Node], outputs: Iterable[tuple[int, Output]]) -> Iterator[Mistake]:
+    read = {name for node in by_name.values() for name in node.reads} | {output.input for _, output in outputs}
+    for node in by_name.values():
+        if node.name not in read:
+            remedy = f"add an operator or an output with `input: {node.name}`, or remove it"
+            yield Mistake(node.path, f"nobody reads {node.kind} {node.name!r}: {remedy}")
+
+
+def _outputs(draft: Draft) -> Iterator[Mistake]:
+    """Outputs write different topics, and none that the job reads: that would be an endless loop."""
+    read = {stream.topic: stream.name for _, stream in draft.streams}
+    read |= {table.topic: table.name for _, table in draft.tables}
+    names: dict[str, int] = {}
+    written: dict[str, str] = {}
+    for i, output in draft.outputs:
+        path: Path = ("spec", "outputs", i)
+        if names.setdefault(output.name, i) != i:
+            yield Mistake((*path, "name"), f"name {output.name!r} is taken by spec.outputs[{names[output.name]}]")
+        if output.topic in read:
+            message = (
+                f"topic {output.topic!r} is read as {read[output.topic]!r}: writing it too would be an endless loop"
+            )
+            yield Mistake((*path, "topic"), message)
+        elif written.setdefault(output.topic, output.name) != output.name:
+            message = f"topic {output.topic!r} is written by output {written[output.topic]!r} already"
+            yield Mistake((*path, "topic"), message)

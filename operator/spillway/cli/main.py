@@ -1,0 +1,61 @@
+"""The `spillway` command: its sub-commands, each in a module of its own name.
+
+Nothing heavy is imported here: `spillway --help` answers at once, and no command loads what another one needs.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import metadata
+from typing import Annotated
+
+import typer
+
+from spillway.cli import crds, terminal, validate
+
+app = typer.Typer(
+    name="spillway",
+    help="Streaming jobs on Kubernetes that keep a latency promise.",
+    epilog="Example: spillway validate job.yaml",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(value: bool) -> None:
+    if value:
+        terminal.say(f"spillway {metadata.version('spillway')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Streaming jobs on Kubernetes that keep a latency promise."""
+
+
+app.command()(validate.validate)
+app.command()(crds.crds)
+
+
+def main() -> None:
+    """Run the command line; what Spillway itself raises becomes one line, never a traceback."""
+    from spillway.model import errors
+
+    try:
+        app()
+    except errors.SpillwayError as error:
+        terminal.complain(f"spillway: {error}")
+        sys.exit(1)
+    except BrokenPipeError:  # `spillway crds | head`
+        sys.stderr.close()
+        sys.exit(0)
+
+
+if __name__ == "__main__":
+    main()

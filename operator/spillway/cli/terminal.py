@@ -1,0 +1,35 @@
+"""What is printed: colour for people at a terminal, plain text for pipes, and nothing that a terminal would obey."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TextIO
+
+
+def plain(stream: TextIO) -> bool:
+    """Whether to leave colours out: piped, `NO_COLOR` set, or a terminal that has none."""
+    return not stream.isatty() or bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+
+
+_CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+
+
+def style(text: str, look: str, stream: TextIO) -> str:
+    """The text in a colour, where the stream shows colours."""
+    return text if plain(stream) else f"\x1b[{_CODES[look]}m{text}\x1b[0m"
+
+
+def clean(text: str) -> str:
+    """The text without control characters: what somebody wrote in a file must not steer the terminal."""
+    return "".join(c if c.isprintable() or c == " " else c.encode("unicode_escape").decode() for c in text)
+
+
+def say(text: str) -> None:
+    """Print a line on standard output."""
+    sys.stdout.write(f"{text}\n")
+
+
+def complain(text: str) -> None:
+    """Print a line on standard error."""
+    sys.stderr.write(f"{text}\n")
