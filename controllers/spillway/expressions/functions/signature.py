@@ -153,6 +153,25 @@ class Function:
         return next((call for call in fits if call), None)
 
 
+def of(
+    parameters: str,
+    result: str | Callable[[Sequence[Argument]], ColumnType],
+    python: str | Callable[[Sequence[str]], str],
+    *,
+    strict: bool = True,
+    nullable: bool = False,
+    check: Callable[[Sequence[Argument]], str] | None = None,
+) -> Signature:
+    """A signature in short: `of("text string, count int literal", "string", "…")`, `...` after a variadic one."""
+    read: list[Parameter] = []
+    for part in parameters.removesuffix(" ...").split(", ") if parameters else ():
+        name, accepts, *literal = part.split(" ")
+        family = accepts in FAMILIES or "T" in accepts
+        read.append(Parameter(name, accepts if family else types.parse_type(accepts), bool(literal)))
+    given = types.parse_type(result) if isinstance(result, str) else result
+    return Signature(tuple(read), given, python, strict, nullable, parameters.endswith(" ..."), check)
+
+
 def wider(one: ColumnType, other: ColumnType) -> ColumnType | None:
     """The type that holds the values of both without loss of whole digits, or None."""
     if one == other or other.kind is Kind.NULL:
