@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from spillway.model import streamjob
+from pydantic import json_schema
+
+from spillway.model import parts, quantities, streamjob
 
 Schema = dict[str, Any]
 
@@ -62,9 +64,21 @@ def stream_job() -> Schema:
     }
 
 
+class _Generator(json_schema.GenerateJsonSchema):
+    """Writes defaults as people would: `60s` for a duration, only the fields that are set for a part."""
+
+    def encode_default(self, dft: Any) -> Any:
+        """The default of a field as JSON."""
+        if isinstance(dft, parts.Part):
+            return dft.model_dump(mode="json", by_alias=True, exclude_none=True)
+        if isinstance(dft, quantities.Duration | quantities.MemorySize):
+            return str(dft)
+        return super().encode_default(dft)
+
+
 def schema() -> Schema:
     """The structural schema of a StreamJob."""
-    made = streamjob.StreamJob.model_json_schema(by_alias=True)
+    made = streamjob.StreamJob.model_json_schema(schema_generator=_Generator)
     root = _structural(made, made.get("$defs", {}))
     fields = root["properties"]
     # The API server knows these itself, and takes no rules about them but through the object.
@@ -94,8 +108,6 @@ def _structural(node: Mapping[str, Any], definitions: Mapping[str, Any]) -> Sche
         made["format"] = "int32" if made.get("maximum", _INT32 + 1) <= _INT32 else "int64"
     if "enum" in made:
         made.pop("maxLength", None)
-    if made.get("type") == "object" and "default" in made:
-        made["default"] = {}  # the API server goes on and fills in the defaults of the fields inside
     return made
 
 

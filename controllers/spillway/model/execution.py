@@ -10,9 +10,13 @@ from pydantic import Field
 
 from spillway.model import quantities
 from spillway.model.operators import Paradigm
-from spillway.model.parts import ObjectName, Part, Rule
+from spillway.model.parts import ObjectName, Part, Rule, Within
 
 Bound = Annotated[quantities.Duration, quantities.Between("1ms", "1h")]
+# A promise about fewer than half of the records is none; 0.9999 is what a minute of measurements can still tell.
+Quantile = Annotated[float, Within(0.5, 0.9999)]
+Headroom = Annotated[float, Within(0, 0.9)]
+Hysteresis = Annotated[float, Within(0.01, 0.9)]
 Pause = Annotated[quantities.Duration, quantities.Between("0s", "24h")]
 # Spark asks for 450 MB of heap at the least; executors below 512Mi die while they start.
 ExecutorMemory = Annotated[quantities.MemorySize, quantities.Between("512Mi", "1Ti")]
@@ -22,7 +26,7 @@ class Latency(Part):
     """The promise: this share of the records is done within this time, end to end."""
 
     bound: Bound = Field(description="From the event's arrival in its topic to its result, such as 500ms.")
-    quantile: float = Field(0.99, ge=0.5, le=0.9999, description="Share of the records within the bound.")
+    quantile: Quantile = Field(0.99, description="Share of the records within the bound.")
 
 
 class Delivery(enum.StrEnum):
@@ -128,13 +132,9 @@ class Policy(Part):
     """How the job is steered."""
 
     mode: Mode = Field(Mode.APPLY, description="apply carries decisions out; advise only shows them.")
-    headroom: float = Field(
-        0.2, ge=0, le=0.9, description="Share of capacity to keep free: 0.2 plans for 125 % of the rate."
-    )
-    hysteresis: float = Field(
+    headroom: Headroom = Field(0.2, description="Share of capacity to keep free: 0.2 plans for 125 % of the rate.")
+    hysteresis: Hysteresis = Field(
         0.2,
-        ge=0.01,
-        le=0.9,
         description="Distance between switching over and switching back, as a share of the threshold.",
     )
     cooldown: Pause = Field(

@@ -102,6 +102,37 @@ class Text:
         return {"type": "string", "pattern": f"^{self.pattern}$", "maxLength": self.most}
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Within:
+    """Bounds of a number that are no whole numbers, for `Annotated`.
+
+    As a CEL rule, because the schema's own `minimum` and `maximum` are cut to whole numbers when the API server meets
+    a whole number: it takes 0 where 0.5 is the least, and says "less than or equal to 0" where it means 0.9.
+    """
+
+    least: float
+    most: float
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: pydantic.GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        """Check the bounds, with both in the message."""
+
+        def check(value: float) -> float:
+            if not self.least <= value <= self.most:
+                kind, message = "bounds", f"must be between {self.least} and {self.most}, is {value:g}"
+                raise pydantic_core.PydanticCustomError(kind, "{message}", {"message": message})
+            return value
+
+        return core_schema.no_info_after_validator_function(check, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: pydantic.GetJsonSchemaHandler) -> dict[str, Any]:
+        """The same bounds for the API server."""
+        rule = f"self >= {float(self.least)} && self <= {float(self.most)}"
+        message = f"must be between {self.least} and {self.most}"
+        return {"type": "number", "x-kubernetes-validations": [{"rule": rule, "message": message}]}
+
+
 Name = Annotated[
     str,
     Text(

@@ -16,6 +16,8 @@ from spillway.model.topology import Draft
 
 P = TypeVar("P", bound=pydantic.BaseModel)
 
+MAX_PARTS = streamjob.MAX_OPERATORS  # no list of parts may be longer, so no more is read of one that is
+
 MAX_MISTAKES = 100  # of fields, in one document: after that many, nobody reads on
 
 
@@ -54,18 +56,19 @@ def _draft(document: Mapping[str, Any]) -> Draft:
     spec = document.get("spec")
     spec = spec if isinstance(spec, Mapping) else {}
     broken: set[str] = set()
-    if not isinstance(spec.get("operators", []), list) or "operators" not in spec:
-        broken.add("")  # the list itself is unreadable: nothing can be said about who reads whom
 
     def parts(field: str, part: type[P]) -> tuple[tuple[int, P], ...]:
-        items = spec.get(field)
+        items = spec.get(field, [])
+        if not isinstance(items, list) or (not items and field != "tables") or len(items) > MAX_PARTS:
+            broken.add("")
+            return ()
         found = []
-        for i, item in enumerate(items if isinstance(items, list) else []):
+        for i, item in enumerate(items):
             try:
                 found.append((i, _validate(part, item)))
-            except pydantic.ValidationError:
-                name = item.get("name") if isinstance(item, Mapping) else None
-                broken.add(name if isinstance(name, str) else "")
+            except pydantic.ValidationError as error:
+                readable = isinstance(item, Mapping) and not any(e["loc"] == ("name",) for e in error.errors())
+                broken.add(item["name"] if readable else "")
         return tuple(found)
 
     return Draft(
@@ -78,7 +81,11 @@ def _draft(document: Mapping[str, Any]) -> Draft:
 
 
 def _mistakes(error: pydantic.ValidationError, model: type[pydantic.BaseModel]) -> list[Mistake]:
-    return [_mistake(detail, model) for detail in error.errors(include_url=False)[:MAX_MISTAKES]]
+    details = error.errors(include_url=False)[:MAX_MISTAKES]
+    # pydantic counts only the entries that are right: a list with a wrong one isn't "empty" as well.
+    inside = {detail["loc"][:-1] for detail in details}
+    details = [d for d in details if d["type"] != "too_short" or d["loc"] not in inside]
+    return [_mistake(detail, model) for detail in details]
 
 
 def _mistake(detail: Any, model: type[pydantic.BaseModel]) -> Mistake:
@@ -107,9 +114,9 @@ def _mistake(detail: Any, model: type[pydantic.BaseModel]) -> Mistake:
         case "string_too_long":
             message = f"is longer than {context['max_length']} characters"
         case "greater_than_equal":
-            message = f"is {_shown(detail['input'])}; must be {context['ge']} or more"
+            message = f"is {_shown(detail['input'])}; must be {context['ge']:g} or more"
         case "less_than_equal":
-            message = f"is {_shown(detail['input'])}; must be {context['le']} or less"
+            message = f"is {_shown(detail['input'])}; must be {context['le']:g} or less"
         case _:
             message = str(detail["msg"])
     return Mistake(path, message)

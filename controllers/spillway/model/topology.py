@@ -19,7 +19,10 @@ from spillway.model.streamjob import Spec
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Draft:
-    """What could be read of a spec: parts with their places in the lists, and the names of those that could not."""
+    """What could be read of a spec: parts with their places in the lists, and the names of those that could not.
+
+    A broken part whose own name can't be read has the name "": then nothing is said about references.
+    """
 
     streams: tuple[tuple[int, Stream], ...] = ()
     tables: tuple[tuple[int, Table], ...] = ()
@@ -106,9 +109,9 @@ def build(draft: Draft) -> tuple[Topology, list[Mistake]]:
     mistakes += _unknown(by_name, draft)
     ordered, cycles = _order(by_name)
     mistakes += cycles
-    if not draft.broken:  # who reads what can't be told while a reader is unreadable
-        mistakes += _unused(by_name, draft.outputs)
     mistakes += _outputs(draft)
+    if not mistakes and not draft.broken:  # else it would mostly be an echo: of a misspelt reference, say
+        mistakes += _unused(by_name, draft.outputs)
     return Topology(tuple(ordered), draft.outputs), mistakes
 
 
@@ -137,6 +140,8 @@ def _references(draft: Draft) -> Iterator[tuple[str, Path, str]]:
 
 
 def _unknown(by_name: dict[str, Node], draft: Draft) -> Iterator[Mistake]:
+    if "" in draft.broken:
+        return
     for name, path, reader in _references(draft):
         if name not in by_name and name not in draft.broken:
             guess = errors.did_you_mean(name, (known for known in by_name if known != reader))
