@@ -40,7 +40,7 @@ class ExpressionError(errors.TerminalError):
     """A text outside the subset: what is wrong, what to write instead, and where it stands."""
 
     def __init__(self, message: str, text: str = "", at: int = 0) -> None:
-        super().__init__(f"{message} (at character {at + 1} of {_near(text, at)!r})" if text else message)
+        super().__init__(f"{message} (at character {at + 1}, near {_near(text, at)!r})" if text else message)
         self.message = message
         self.text = text
         self.at = at
