@@ -35,12 +35,12 @@ class _Quantity:
         return cls(int(decimal.Decimal(number) * _UNITS[cls][unit]))
 
     def __str__(self) -> str:
-        units = _UNITS[type(self)]
-        for unit, size in _WRITTEN[type(self)]:
-            if self.amount and self.amount % size == 0:
-                return f"{self.amount // size}{unit}"
-        smallest = min(units, key=lambda unit: units[unit])
-        return f"{self.amount}{smallest}"
+        """As people would write it; for everything that `parse` gives, the way back."""
+        *larger, (smallest, _) = _WRITTEN[type(self)]
+        whole = [f"{self.amount // size}{unit}" for unit, size in larger if self.amount and self.amount % size == 0]
+        parts = (f"{decimal.Decimal(self.amount) / size:f}{unit}" for unit, size in reversed(larger))
+        texts = (*whole, f"{self.amount}{smallest}", *parts)
+        return next((text for text in texts if re.fullmatch(_PATTERNS[type(self)], text)), f"{self.amount}{smallest}")
 
     @classmethod
     def __get_pydantic_core_schema__(
@@ -111,10 +111,10 @@ _UNITS: dict[type[_Quantity], dict[str, int]] = {
         "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40,
     },
 }  # fmt: skip
-# Largest first; memory is written in powers of two, as people do.
+# Largest first, the smallest last; memory in powers of two where that works, as people write it.
 _WRITTEN: dict[type[_Quantity], list[tuple[str, int]]] = {
-    Duration: sorted(_UNITS[Duration].items(), key=lambda item: -item[1]),
-    MemorySize: [(unit, _UNITS[MemorySize][unit]) for unit in ("Ti", "Gi", "Mi", "Ki")],
+    Duration: [(unit, _UNITS[Duration][unit]) for unit in ("h", "m", "s", "ms", "us", "ns")],
+    MemorySize: [(unit, _UNITS[MemorySize][unit]) for unit in ("Ti", "Gi", "Mi", "Ki", "T", "G", "M", "k", "")],
 }
 
 

@@ -6,7 +6,6 @@ Nothing heavy is imported here: `spillway --help` answers at once, and no comman
 from __future__ import annotations
 
 import sys
-from importlib import metadata
 from typing import Annotated
 
 import typer
@@ -26,6 +25,8 @@ app = typer.Typer(
 
 def _version(value: bool) -> None:
     if value:
+        from importlib import metadata
+
         terminal.say(f"spillway {metadata.version('spillway')}")
         raise typer.Exit
 

@@ -124,22 +124,21 @@ class _Composer:
     def documents(self) -> Iterator[Manifest]:
         """Each document in turn; empty ones are left out."""
         for event in self.events:
-            match event:
-                case yaml.DocumentStartEvent():
-                    self.start()
-                case yaml.DocumentEndEvent():
-                    if self.root is not None or self.mistakes:
-                        yield Manifest(self.file, self.root, self.lines, tuple(self.mistakes))
-                case yaml.SequenceStartEvent():
-                    self.enter([], event)
-                case yaml.MappingStartEvent():
-                    self.enter({}, event)
-                case yaml.SequenceEndEvent() | yaml.MappingEndEvent():
-                    self.leave()
-                case yaml.ScalarEvent():
-                    self.scalar(event)
-                case yaml.AliasEvent():
-                    self.alias(event)
+            kind = type(event)
+            if kind is yaml.ScalarEvent:
+                self.scalar(event)
+            elif kind is yaml.MappingStartEvent:
+                self.enter({}, event)
+            elif kind is yaml.SequenceStartEvent:
+                self.enter([], event)
+            elif kind in (yaml.SequenceEndEvent, yaml.MappingEndEvent):
+                self.leave()
+            elif kind is yaml.AliasEvent:
+                self.alias(event)
+            elif kind is yaml.DocumentStartEvent:
+                self.start()
+            elif kind is yaml.DocumentEndEvent and (self.root is not None or self.mistakes):
+                yield Manifest(self.file, self.root, self.lines, tuple(self.mistakes))
 
     def count(self, event: Any, values: int = 1) -> None:
         self.values += values
