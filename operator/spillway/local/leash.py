@@ -9,6 +9,7 @@ Our death reaches the program however we die, SIGKILL included:
 - Our end of the pipe on standard input is closed by the kernel, and the leash kills the program. That works on every
   Unix, and whichever thread of ours asked for the child. (Asking the kernel for a signal on the parent's death,
   directly from us, was rejected: it fires when the *thread* that forked ends, so a child started by a pool dies early.)
+  A byte on that pipe asks for the same kill while we live.
 - A sibling that was forked, not started anew, can hold a copy of our end; so the leash also looks every second
   whether it still has the same parent.
 - If the leash itself is killed, the kernel kills the program (Linux). The leash has one thread, so here that is safe.
@@ -34,18 +35,22 @@ def main(folder: str, command: list[str]) -> int:
     os.write(STANDARD_OUTPUT, f"{program}\n".encode())
     os.close(STANDARD_OUTPUT)
     watched = [STANDARD_INPUT, signals]
+    abandoned = False
     while True:
         readable, _, _ = select.select(watched, [], [], PARENT_LOOK_SECONDS)
         if signals in readable and signal.SIGTERM in os.read(signals, 64):
             os.kill(program, signal.SIGTERM)
-        if STANDARD_INPUT in readable or os.getppid() != parent:
+        asked = STANDARD_INPUT in readable and os.read(STANDARD_INPUT, 1)
+        # By the pipe first: while a process ends, its files are closed before its children get another parent.
+        abandoned = abandoned or (STANDARD_INPUT in readable and not asked) or os.getppid() != parent
+        if asked or abandoned:
             watched = [signals]
             os.killpg(program, signal.SIGKILL)
         ended, status = os.waitpid(program, os.WNOHANG)
         if ended:
             with contextlib.suppress(ProcessLookupError):  # what the program itself started and left behind
                 os.killpg(program, signal.SIGKILL)
-            if os.getppid() != parent and folder:
+            if abandoned and folder:
                 _remove(folder)
             code = os.waitstatus_to_exitcode(status)
             return code if code >= 0 else 128 - code  # as shells report a signal

@@ -1,21 +1,29 @@
-"""Free ports of the loopback interface."""
+"""Ports of the loopback interface, for servers that can't say which free one they took."""
 
 import contextlib
+import secrets
 import socket
 
 LOOPBACK = "127.0.0.1"
 
+# Below the ranges from which Linux (32768) and macOS (49152) give ports to connections that go out. So none of those
+# takes a port between our look and the server's bind, and a connection to a port where nobody listens yet can't be
+# given that same port as its own end, and so reach itself and hold the port against the server.
+SERVERS = range(15000, 32768)
 
-def free(count: int) -> tuple[int, ...]:
-    """Ports that nobody listens on right now, all different.
 
-    Somebody else may take one before it is used: who starts a server on them tries again with others when it fails.
+def free(count: int) -> list[int]:
+    """Random ports that nobody listens on right now, all different.
+
+    Another server may take one before it is used: who starts a server on them tries again with others when it fails.
     """
-    with contextlib.ExitStack() as held:
-        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind((LOOPBACK, 0))
-        return tuple(each.getsockname()[1] for each in sockets)
+    found: list[int] = []
+    for port in secrets.SystemRandom().sample(SERVERS, len(SERVERS)):
+        if len(found) == count:
+            break
+        if not taken(port):
+            found.append(port)
+    return found
 
 
 def taken(port: int) -> bool:
@@ -26,4 +34,11 @@ def taken(port: int) -> bool:
             probe.bind((LOOPBACK, port))
         except OSError:
             return True
+    return False
+
+
+def answers(port: int) -> bool:
+    """Whether somebody accepts connections on this port."""
+    with contextlib.suppress(OSError), socket.create_connection((LOOPBACK, port), timeout=1):
+        return True
     return False

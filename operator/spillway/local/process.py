@@ -1,6 +1,7 @@
 """A program that runs beside ours, writes into a log file, and never outlives us."""
 
 import collections
+import contextlib
 import os
 import subprocess
 import sys
@@ -16,6 +17,7 @@ class Process:
 
     It works in `folder`, and its standard output and error are appended to `log`. When we are killed, nobody of ours
     is left to tidy up: `removed_with_us` names a folder that is then removed, after the program has ended.
+    `inherited` are open files that the program gets too: a lock on one of them lasts as long as the program.
     """
 
     def __init__(
@@ -26,8 +28,10 @@ class Process:
         folder: Path,
         environment: Mapping[str, str] | None = None,
         removed_with_us: Path | None = None,
+        inherited: Sequence[int] = (),
     ) -> None:
         self.log = log
+        self._log_before = log.stat().st_size if log.exists() else 0
         leash = [sys.executable, "-I", "-S", str(LEASH), str(removed_with_us or ""), *map(str, command)]
         with log.open("ab") as output:
             self._leash = subprocess.Popen(  # noqa: S603 - the command is our caller's, and no shell reads it
@@ -38,6 +42,7 @@ class Process:
                 cwd=folder,
                 env=None if environment is None else {**os.environ, **environment},
                 start_new_session=True,
+                pass_fds=inherited,
             )
         assert self._leash.stdout is not None  # noqa: S101 - for the type checker: it was asked for as a pipe
         with self._leash.stdout as answer:
@@ -66,10 +71,15 @@ class Process:
     def kill(self) -> None:
         """End the program at once (SIGKILL), with all that it has started; returns when it is gone."""
         assert self._leash.stdin is not None  # noqa: S101 - for the type checker: it was asked for as a pipe
-        self._leash.stdin.close()
+        if self.running():
+            with contextlib.suppress(BrokenPipeError):  # it ended since the line above
+                os.write(self._leash.stdin.fileno(), b"k")
         self._leash.wait()
+        self._leash.stdin.close()
 
     def log_tail(self, lines: int = 20) -> str:
-        """The last lines of the log."""
-        with self.log.open(encoding="utf-8", errors="replace") as log:
-            return "".join(collections.deque(log, maxlen=lines)).rstrip()
+        """The last lines that this program, not one before it, wrote into the log."""
+        with self.log.open("rb") as log:
+            log.seek(self._log_before)
+            last = collections.deque(log, maxlen=lines)
+        return b"".join(last).decode(errors="replace").rstrip()
