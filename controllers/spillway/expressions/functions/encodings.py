@@ -97,7 +97,7 @@ def unhex(text: str) -> bytes | None:
 FUNCTIONS.append(
     Function(
         "hex",
-        (of("number bigint", "string", "f'{{{0} & 0xFFFFFFFFFFFFFFFF:X}}'"), *_bytes("string", "{0}.hex().upper()")),
+        (of("number bigint", "string", "format({0} & 0xFFFFFFFFFFFFFFFF, 'X')"), *_bytes("string", "{0}.hex().upper()")),
         "Hexadecimal digits in upper case, of a number (two's complement in 64 bits) or of bytes.",
         (("hex(255)", "'FF'"), ("hex(-1)", "'FFFFFFFFFFFFFFFF'"), ("hex('Spark')", "'537061726B'")),
     )
@@ -114,7 +114,7 @@ FUNCTIONS.append(
 FUNCTIONS.append(
     Function(
         "bin",
-        (of("number bigint", "string", "f'{{{0} & 0xFFFFFFFFFFFFFFFF:b}}'"),),
+        (of("number bigint", "string", "format({0} & 0xFFFFFFFFFFFFFFFF, 'b')"),),
         "The binary digits of a number, two's complement in 64 bits.",
         (("bin(13)", "'1101'"),),
     )
