@@ -40,12 +40,19 @@ class Verdict:
             return "the spec is valid"
         text = ""
         for i, mistake in enumerate(self.mistakes):
-            more = f" … and {len(self.mistakes) - i} more; run spillway validate"
+            left = len(self.mistakes) - i
             addition = f"{'; ' if text else ''}{mistake}"
-            if len(text) + len(addition) + len(more) > MAX_MESSAGE:
-                return (text or str(mistake)[: MAX_MESSAGE - len(more)]) + more
+            if len(text) + len(addition) + len(_more(left - 1)) > MAX_MESSAGE:
+                if text:
+                    return text + _more(left)
+                end = _more(left - 1) or " …"
+                return addition[: MAX_MESSAGE - len(end)] + end
             text += addition
         return text
+
+
+def _more(count: int) -> str:
+    return f" … and {count} more; run spillway validate" if count else ""
 
 
 def accept(document: object) -> Verdict:
@@ -72,5 +79,5 @@ def _place(mistake: Mistake) -> tuple[object, ...]:
     """A key that sorts mistakes as their places stand in a manifest."""
     steps = [step for step in mistake.path if step != "spec"]
     section = _SECTIONS.index(steps[0]) if steps and steps[0] in _SECTIONS else len(_SECTIONS)
-    index = steps[1] if len(steps) > 1 and isinstance(steps[1], int) else -1
-    return (section, index, mistake.place)
+    # Places in a list are compared as numbers, names of fields as text, and a list never with a mapping.
+    return (section, *((step, "") if isinstance(step, int) else (-1, step) for step in steps[1:]))

@@ -10,6 +10,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 
 from spillway import expressions
+from spillway.expressions import terms
 from spillway.model import errors, kafka, operators, topology, types
 from spillway.model.errors import Mistake, Path
 from spillway.model.operators import JoinType, Operator, PythonKind
@@ -213,7 +214,7 @@ def _items(texts: Sequence[str], schema: Schema, path: Path) -> list[expressions
 def _select(operator: Operator, inputs: Sequence[Relation]) -> Relation:
     relation = _merged(operator, inputs)
     items = _items(operator.select or (), relation.schema, ("select",))
-    kept = {item.name for item in items if item.text == item.name}
+    kept = {item.name for item in items if item.expression.term == terms.Column(item.name, item.type)}
     if relation.key is not None and (lost := [name for name in relation.key if name not in kept]):
         message = (
             f"{operator.input!r} is a table with the key {', '.join(relation.key)}; select must keep {', '.join(lost)}"
@@ -306,13 +307,17 @@ def _join(operator: Operator, inputs: Sequence[Relation]) -> Relation:
     left, right = inputs
     join = operator.join
     assert join is not None  # noqa: S101 - the kind of the operator says so
-    wrong = [*_sides(operator, left, right), *_matching(join, left.schema, right.schema)]
+    matching = [*_matching(join, left.schema, right.schema)]
+    wrong = [*_sides(operator, left, right), *matching]
     rest = [column for column in right.schema if column.name not in join.by]
+    taken = {name.lower() for name in left.schema.names}
     for column in rest:
-        for clash in _clash(left.schema, column.name, ("join",)):
-            wrong.append(
-                Mistake(clash.path, f"both sides have a column {column.name!r}; rename one with select before")
-            )
+        if column.name.lower() in taken and not matching:  # else it may only be an echo of a wrong `by`
+            message = f"both sides have a column {column.name!r}; rename one with select before"
+            wrong.append(Mistake(("join",), message))
+    if (columns := len(taken) + len(rest)) > types.MAX_COLUMNS:
+        message = f"gives {columns} columns; at most {types.MAX_COLUMNS} are allowed: leave some out with select before"
+        wrong.append(Mistake(("join",), message))
     if wrong:
         raise _Wrong(*wrong)
     return Relation(Schema((*left.schema.columns, *rest)), left.key if left.is_table else None)

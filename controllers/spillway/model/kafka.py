@@ -158,5 +158,5 @@ class Output(Part):
     )
     mode: OutputMode | None = Field(
         None,
-        description="changelog: updates by key, an empty message deletes (tables). append: every record, or every update.",
+        description="changelog: updates by key, an empty message deletes (tables). append: every record or update.",
     )

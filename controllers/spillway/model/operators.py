@@ -147,7 +147,7 @@ class Join(Part):
     )
     as_of: AsOf | None = Field(
         None,
-        description="For stream and table: the version as of the record's time (`timestamp`, the default) or the newest.",
+        description="For stream and table: the version of the record's time (`timestamp`, the default) or the newest.",
     )
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(

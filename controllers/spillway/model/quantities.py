@@ -36,11 +36,12 @@ class _Quantity:
 
     def __str__(self) -> str:
         """As people would write it; for everything that `parse` gives, the way back."""
-        *larger, (smallest, _) = _WRITTEN[type(self)]
-        whole = [f"{self.amount // size}{unit}" for unit, size in larger if self.amount and self.amount % size == 0]
-        parts = (f"{decimal.Decimal(self.amount) / size:f}{unit}" for unit, size in reversed(larger))
-        texts = (*whole, f"{self.amount}{smallest}", *parts)
-        return next((text for text in texts if re.fullmatch(_PATTERNS[type(self)], text)), f"{self.amount}{smallest}")
+        sizes = _WRITTEN[type(self)]
+        whole = (f"{self.amount // size}{unit}" for unit, size in sizes.items() if self.amount % size == 0)
+        split = (f"{decimal.Decimal(self.amount) / size:f}{unit}" for unit, size in sizes.items())
+        smallest = f"{self.amount}{min(sizes, key=sizes.__getitem__)}"
+        texts = (*whole, *split) if self.amount else ()
+        return next((text for text in texts if re.fullmatch(_PATTERNS[type(self)], text)), smallest)
 
     @classmethod
     def __get_pydantic_core_schema__(
@@ -111,10 +112,13 @@ _UNITS: dict[type[_Quantity], dict[str, int]] = {
         "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40,
     },
 }  # fmt: skip
-# Largest first, the smallest last; memory in powers of two where that works, as people write it.
-_WRITTEN: dict[type[_Quantity], list[tuple[str, int]]] = {
-    Duration: [(unit, _UNITS[Duration][unit]) for unit in ("h", "m", "s", "ms", "us", "ns")],
-    MemorySize: [(unit, _UNITS[MemorySize][unit]) for unit in ("Ti", "Gi", "Mi", "Ki", "T", "G", "M", "k", "")],
+# In the order in which units are tried: large ones first, and memory in powers of two, as people write it.
+_WRITTEN: dict[type[_Quantity], dict[str, int]] = {
+    kind: {unit: _UNITS[kind][unit] for unit in units}
+    for kind, units in {
+        Duration: ("h", "m", "s", "ms", "us", "ns"),
+        MemorySize: ("Ti", "Gi", "Mi", "Ki", "", "T", "G", "M", "k"),
+    }.items()
 }
 
 

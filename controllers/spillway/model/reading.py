@@ -31,6 +31,8 @@ def read(document: object) -> tuple[StreamJob | None, Draft, list[Mistake]]:
         job = _validate(StreamJob, document)
     except pydantic.ValidationError as error:
         return None, _draft(document), _mistakes(error, StreamJob)
+    except RecursionError:
+        return None, Draft(), [Mistake((), "is nested too deep to be read")]
     return job, Draft.of(job.spec), []
 
 
@@ -67,8 +69,9 @@ def _draft(document: Mapping[str, Any]) -> Draft:
             try:
                 found.append((i, _validate(part, item)))
             except pydantic.ValidationError as error:
-                readable = isinstance(item, Mapping) and not any(e["loc"] == ("name",) for e in error.errors())
-                broken.add(item["name"] if readable else "")
+                name = item.get("name") if isinstance(item, Mapping) else None
+                readable = isinstance(name, str) and not any(e["loc"] == ("name",) for e in error.errors())
+                broken.add(str(name) if readable else "")
         return tuple(found)
 
     return Draft(
@@ -83,7 +86,7 @@ def _draft(document: Mapping[str, Any]) -> Draft:
 def _mistakes(error: pydantic.ValidationError, model: type[pydantic.BaseModel]) -> list[Mistake]:
     details = error.errors(include_url=False)[:MAX_MISTAKES]
     # pydantic counts only the entries that are right: a list with a wrong one isn't "empty" as well.
-    inside = {detail["loc"][:-1] for detail in details}
+    inside = {detail["loc"][:depth] for detail in details for depth in range(len(detail["loc"]))}
     details = [d for d in details if d["type"] != "too_short" or d["loc"] not in inside]
     return [_mistake(detail, model) for detail in details]
 
@@ -105,6 +108,10 @@ def _mistake(detail: Any, model: type[pydantic.BaseModel]) -> Mistake:
             message += errors.did_you_mean(str(detail["input"]), words)
         case kind if kind.endswith("_type"):
             message = f"expected {_EXPECTED.get(kind, kind.removesuffix('_type'))}, found {_shown(detail['input'])}"
+        case "finite_number":
+            message = f"is {_shown(detail['input'])}; must be a finite number"
+        case "json_invalid":
+            message = f"can't be read: {context['error']}"
         case "too_short" | "string_too_short":
             message = (
                 "must not be empty" if context.get("min_length") == 1 else f"needs {context['min_length']} or more"

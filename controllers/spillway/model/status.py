@@ -73,7 +73,7 @@ class Reason(enum.StrEnum):
 
 
 TYPES: dict[ConditionType, str] = {
-    ConditionType.ACCEPTED: "The spec can be run as it is written. A job that was running goes on with its last accepted spec.",
+    ConditionType.ACCEPTED: "The spec can be run as it is written. A running job goes on with its last accepted spec.",
     ConditionType.READY: "Every partition has an owner, and records are processed.",
     ConditionType.LATENCY_MET: "The promise was kept over the last minutes.",
     ConditionType.SCALING: "Partitions are moving, or sizes are about to change.",

@@ -157,46 +157,34 @@ def _listed(names: Sequence[str], most: int = 8) -> str:
 
 def _order(by_name: dict[str, Node]) -> tuple[list[Node], list[Mistake]]:
     """Depth first, without recursion: 256 operators in a row are a legal job."""
-    ordered: list[Node] = []
-    mistakes: list[Mistake] = []
+    ordered: dict[str, Node] = {}
+    circles: dict[str, Mistake] = {}  # by the node that closes one: dense graphs have more circles than anybody reads
     done: set[str] = set()
     for start in by_name:
-        trail: list[tuple[str, Iterator[str]]] = []
-        open_names: list[str] = []
-        if start not in done:
-            trail.append((start, iter(by_name[start].reads)))
-            open_names.append(start)
+        trail: dict[str, Iterator[str]] = {} if start in done else {start: iter(by_name[start].reads)}
         while trail:
-            name, rest = trail[-1]
-            following = next((n for n in rest if n in by_name and n not in done), None)
+            name = next(reversed(trail))
+            following = next((n for n in trail[name] if n in by_name and n not in done), None)
             if following is None:
-                trail.pop()
-                open_names.pop()
+                del trail[name]
                 done.add(name)
-                ordered.append(by_name[name])
-            elif following in open_names:
-                circle = open_names[open_names.index(following) :]
-                text = " → ".join([*reversed(circle), circle[-1]])
-                mistakes.append(Mistake(by_name[name].path, f"operators read each other in a circle: {text}"))
+                # What reads a circle, or stands in one, has no columns that could be inferred.
+                if all(n in ordered for n in by_name[name].reads if n in by_name):
+                    ordered[name] = by_name[name]
+            elif following in trail:
+                message = f"operators read each other in a circle: {_circle(list(trail), following)}"
+                circles.setdefault(name, Mistake(by_name[name].path, message))
             else:
-                trail.append((following, iter(by_name[following].reads)))
-                open_names.append(following)
-    circular = {node.name for node in ordered} if mistakes else set()
-    return ([node for node in ordered if _grounded(node, by_name, circular)] if mistakes else ordered), mistakes
+                trail[following] = iter(by_name[following].reads)
+    return list(ordered.values()), list(circles.values())
 
 
-def _grounded(node: Node, by_name: dict[str, Node], circular: Iterable[str]) -> bool:
-    """Whether no path from the node leads back to itself: only such nodes have columns that can be inferred."""
-    seen: set[str] = set()
-    todo = [name for name in node.reads if name in circular]
-    while todo:
-        name = todo.pop()
-        if name == node.name:
-            return False
-        if name not in seen:
-            seen.add(name)
-            todo += [n for n in by_name[name].reads if n in by_name]
-    return True
+def _circle(trail: list[str], start: str, most: int = 8) -> str:
+    """The end of the trail, from `start` on, in the direction in which records would flow."""
+    names = [start, *reversed(trail[trail.index(start) :])]
+    if len(names) > most + 1:
+        names = [*names[: most // 2], f"({len(names) - 1 - most} more)", *names[-most // 2 - 1 :]]
+    return " → ".join(names)
 
 
 def _unused(by_name: dict[str, Node], outputs: Iterable[tuple[int, Output]]) -> Iterator[Mistake]:

@@ -149,7 +149,8 @@ class Schema:
 class _Reader:
     """Reads `name type, name type` from left to right; raises ValueError with the place in words."""
 
-    token = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*|\d+|[(),<>:`]|\S)")
+    # Words are cut where they are too long to be right, so that no message repeats a page of them.
+    token = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]{0,128}|[0-9]{1,20}|\S)")
 
     def __init__(self, text: str) -> None:
         self.tokens = self.token.findall(text)
@@ -208,7 +209,7 @@ class _Reader:
 
     def number(self, what: str) -> int:
         word = self.take()
-        if not word.isdecimal() or len(word) > 3:
+        if not re.fullmatch("[0-9]{1,3}", word):
             message = f"{what} must be a whole number, found {word!r}"
             raise ValueError(message)
         return int(word)
@@ -236,7 +237,9 @@ def parse_schema(text: str) -> Schema:
     while True:
         name = reader.take()
         if not NAME.fullmatch(name):
-            message = f"expected the name of a column (letters, digits, _), found {name!r}" if name else "no columns"
+            message = f"expected the name of a column (letters, digits, _), found {name!r}"
+            if not name:
+                message = "a column is missing at the end" if columns else "no columns"
             raise ValueError(message)
         if reader.peek() == ":":
             reader.take()
