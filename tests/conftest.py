@@ -11,6 +11,8 @@ import pytest
 if TYPE_CHECKING:
     from api_server import ApiServer
     from spark_oracle import Oracle
+    from spillway.local.broker import Broker
+    from spillway.local.installation import Installation
 
 
 @pytest.fixture(scope="session")
@@ -33,6 +35,7 @@ def oracle(spark: Any) -> Oracle:
 
 # Servers that a whole session shares: the name of the fixture, and the marker and group of the tests that use it.
 SHARED_SERVERS = {"api_server": "api", "broker": "broker"}
+FETCHED = {"kafka", *SHARED_SERVERS}
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
@@ -40,12 +43,29 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
     Their time limit covers the test alone: what a server needs may have to be fetched or built first, for minutes.
     """
-    for fixture, name in SHARED_SERVERS.items():
-        if fixture in getattr(item, "fixturenames", ()):
-            item.add_marker(name)
-            item.add_marker(pytest.mark.xdist_group(name))
-            if item.get_closest_marker("timeout") is None:
-                item.add_marker(pytest.mark.timeout(func_only=True))
+    used = set(getattr(item, "fixturenames", ()))
+    for name in {SHARED_SERVERS[fixture] for fixture in used & SHARED_SERVERS.keys()}:
+        item.add_marker(name)
+        item.add_marker(pytest.mark.xdist_group(name))
+    if used & FETCHED and item.get_closest_marker("timeout") is None:
+        item.add_marker(pytest.mark.timeout(func_only=True))
+
+
+@pytest.fixture(scope="session")
+def kafka() -> Installation:
+    """Kafka, fetched and prepared; for tests that start brokers of their own."""
+    from spillway.local import broker
+
+    return broker.prepared()
+
+
+@pytest.fixture(scope="session")
+def broker(kafka: Installation) -> Iterator[Broker]:
+    """A real Kafka broker, shared: use topics, groups and transactional ids of your own."""
+    from spillway.local import broker
+
+    with broker.Broker(using=kafka) as running:
+        yield running
 
 
 @pytest.fixture(scope="session")

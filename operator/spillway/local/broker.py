@@ -100,9 +100,16 @@ class Broker:
 
     def close(self) -> None:
         """Stop it, and remove its directory if that is a temporary one."""
-        self.stop()
-        if self._temporary:
-            shutil.rmtree(self.directory, ignore_errors=True)
+        try:
+            self.stop()
+        finally:  # also when somebody who presses Ctrl-C again does not want to wait
+            if self._temporary:
+                shutil.rmtree(self.directory, ignore_errors=True)
+
+    def explain_end(self) -> None:
+        """Raise an error that says why it ended by itself; nothing when it runs, or was never started."""
+        if self._process is not None and not self._process.running():
+            raise BrokerError(self._explained(self._process, f"ended by itself, with {self._process.exit_code()}"))
 
     def create_topic(self, name: str, partitions: int = 1, settings: Mapping[str, str] | None = None) -> None:
         """Create a topic and return when it can be used; one that is there already stays as it is."""
@@ -181,7 +188,7 @@ class Broker:
         client = None
         while time.monotonic() < deadline:
             if not running.running():
-                raise BrokerError(self._explained(running, f"it ended with exit code {running.exit_code()}"))
+                raise BrokerError(self._explained(running, f"did not start: it ended with {running.exit_code()}"))
             if ports.answers(port):
                 # Not earlier: a client that was refused once waits longer and longer before it tries again.
                 client = client or Producer(self._client_settings(port))
@@ -191,7 +198,7 @@ class Broker:
                 except KafkaException:
                     continue
             time.sleep(LOOK_SECONDS)
-        raise BrokerError(self._explained(running, f"it did not answer within {READY_WITHIN}"))
+        raise BrokerError(self._explained(running, f"did not start: it did not answer within {READY_WITHIN}"))
 
     def _cluster_id(self) -> str:
         """Written into the data when it was formatted; tells our broker from another one that has taken its port."""
@@ -207,7 +214,7 @@ class Broker:
         tail = "\n".join([line for line in lines if not line.startswith("\tat ")][-20:])  # without the stacks
         advice = [sentence for sign, sentence in REASONS if sign in tail]
         place = "" if self._temporary else f", {self.log}"
-        return f"Kafka did not start: {'; '.join([what, *advice])}. The end of its log{place}:\n{tail}"
+        return f"Kafka {'; '.join([what, *advice])}. The end of its log{place}:\n{tail}"
 
 
 def prepared() -> installation.Installation:
