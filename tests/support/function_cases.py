@@ -37,7 +37,7 @@ def _decimals(precision: int, scale: int) -> list[decimal.Decimal]:
     some = [0, 1, -1, 2, 15, -15, 25, 35, 50, -50, 49, 99, 100, 149, 150, 12345]
     found = [decimal.Decimal(n).scaleb(-scale) for n in some if n < 10**precision]
     found += [(decimal.Decimal(n) / 2).quantize(unit) for n in (-7, -5, -3, 1, 3, 5, 7) if scale or precision > 2]
-    return [*found, most, most.copy_negate()]
+    return [*(value for value in found if value.copy_abs() <= most), most, most.copy_negate()]
 
 
 _DAYS = [0, 1, -1, 59, 60, 365, 789, 11016, 11017, 18321, 18322, 19782, 19783, 19789, 19790, 20454, 20453, -719162]
@@ -122,7 +122,7 @@ CONCRETE = {
 }  # fmt: skip
 GENERIC = (
     types.BOOLEAN, types.INT, types.BIGINT, types.DOUBLE, types.decimal(10, 2), types.STRING, types.BINARY, types.DATE,
-    types.TIMESTAMP, types.array(types.INT),
+    types.TIMESTAMP, types.array(types.INT), types.array(types.DOUBLE),
 )  # fmt: skip
 # Of these T has to be widened: what each argument is, in turn.
 MIXED = ((types.INT, types.BIGINT), (types.BIGINT, types.DOUBLE), (types.decimal(10, 2), types.INT))
@@ -131,7 +131,7 @@ MIXED = ((types.INT, types.BIGINT), (types.BIGINT, types.DOUBLE), (types.decimal
 LITERALS: dict[tuple[str, str] | str, list[Any]] = {}
 # Other values for a parameter than those of its type.
 SPECIAL: dict[tuple[str, str] | str, list[Any]] = {}
-SMALL_NAMES = frozenset({"position", "count", "length", "times", "number", "start", "index", "places", "bits"})
+SMALL_NAMES = frozenset({"position", "count", "length", "times", "part_number", "start", "index", "places", "bits"})
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -292,10 +292,12 @@ def _cases(
             Argument(t, isinstance(a, tuple), a[0] if isinstance(a, tuple) else None)
             for a, t in zip(arguments, given, strict=True)
         ]
-        call = signature.fit(known)
-        assert call is not None, (function.name, given)
-        if call.objection:
+        call = function.resolve(known)
+        if call is None:
+            assert signature.tight, (function.name, given)
             continue
+        if call.objection or call.signature is not signature:
+            continue  # outside the subset, or a call that an earlier signature answers
         texts = [literal(a[0], t) if isinstance(a, tuple) else a for a, t in zip(arguments, given, strict=True)]
         yield Case(function, f"{function.name}({', '.join(texts)})", call, arguments, given)
 

@@ -148,9 +148,9 @@ class Oracle:
             left = self._select(frame, expressions[:half], guarded=guarded)
             return left + self._select(frame, expressions[half:], guarded=guarded)
         result = DataFrame(selected, self.spark)
-        declared = [_declared(field.dataType["v"].dataType.simpleString()) for field in result.schema.fields]
         table = pa.Table.from_batches(result._collect_as_arrow())  # noqa: SLF001 (toArrow objects to a null struct)
-        return [Answer(kind, _values(table.column(i), kind)) for i, kind in enumerate(declared)]
+        names = [field.dataType["v"].dataType.simpleString() for field in result.schema.fields]
+        return [_answer(name, table.column(index)) for index, name in enumerate(names)]
 
     def _parsed(self, text: str, guarded: bool) -> Any:
         # The line break ends a comment that the expression may end with.
@@ -176,6 +176,8 @@ def start() -> SparkSession:
         "spark.sql.ansi.enabled": "true",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.subexpressionElimination.enabled": "false",
+        # BETWEEN and NULLIF: otherwise their value is computed in a step of its own, before and without the guard.
+        "spark.sql.alwaysInlineCommonExpr": "true",
         "spark.sql.optimizer.excludedRules": ",".join(
             f"org.apache.spark.sql.catalyst.optimizer.{rule}" for rule in _RULES
         ),
@@ -256,6 +258,10 @@ def _values(column: pa.ChunkedArray, kind: ColumnType) -> list[Value]:
     return [value if fine else ERROR for value, fine in zip(values, valid, strict=True)]
 
 
-def _declared(name: str) -> ColumnType:
-    """Spark's name of a type; `void` is the one that no column can have."""
-    return types.NULL if name == "void" else types.parse_type(name)
+def _answer(name: str, column: pa.ChunkedArray) -> Answer:
+    """The answer of one column; `void` is a type that no column can have, tinyint one that we don't have."""
+    try:
+        kind = types.NULL if name == "void" else types.parse_type(name)
+    except ValueError as error:
+        return Answer(None, [], str(error))
+    return Answer(kind, _values(column, kind))

@@ -80,8 +80,8 @@ FUNCTIONS.append(
     Function(
         "unbase64",
         (of("text string", "binary", "encodings.unbase64({0})"),),
-        "The bytes of a text in base64; characters that base64 doesn't have are skipped; an error where it is cut off or"
-        " wrongly padded.",
+        "The bytes of a text in base64; characters that base64 doesn't have are skipped; an error where it is cut off"
+        " or wrongly padded.",
         (("unbase64('U3Bhcms=')", "X'537061726B'"),),
     )
 )
@@ -97,7 +97,10 @@ def unhex(text: str) -> bytes | None:
 FUNCTIONS.append(
     Function(
         "hex",
-        (of("number bigint", "string", "format({0} & 0xFFFFFFFFFFFFFFFF, 'X')"), *_bytes("string", "{0}.hex().upper()")),
+        (
+            of("number bigint", "string", "format({0} & 0xFFFFFFFFFFFFFFFF, 'X')"),
+            *_bytes("string", "{0}.hex().upper()"),
+        ),
         "Hexadecimal digits in upper case, of a number (two's complement in 64 bits) or of bytes.",
         (("hex(255)", "'FF'"), ("hex(-1)", "'FFFFFFFFFFFFFFFF'"), ("hex('Spark')", "'537061726B'")),
     )

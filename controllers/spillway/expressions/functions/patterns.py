@@ -216,14 +216,17 @@ FUNCTIONS.append(
     Function(
         "split",
         (
-            of("text string, pattern string literal", "array<string>", "patterns.split({0}, {1})", check=_split_pattern),
+            of(
+                "text string, pattern string literal", "array<string>", "patterns.split({0}, {1})",
+                check=_split_pattern,
+            ),
             of(
                 "text string, pattern string literal, limit int", "array<string>", "patterns.split({0}, {1}, {2})",
                 check=_split_pattern,
             ),
         ),
-        "The pieces of the text between the matches of the pattern, empty ones too; a positive limit is the most pieces,"
-        " the last with the rest; an empty pattern gives the characters.",
+        "The pieces of the text between the matches of the pattern, empty ones too; a positive limit is the most"
+        " pieces, the last with the rest; an empty pattern gives the characters.",
         (
             ("split('a1b2', '[0-9]')", "array('a', 'b', '')"),
             ("split('a,b,c', ',', 2)", "array('a', 'b,c')"),

@@ -5,14 +5,36 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType, ModuleType
 
-from spillway.expressions.functions import encodings, hashing, patterns, searching, signature, strings
+from spillway.expressions.functions import (
+    arrays,
+    bits,
+    dates,
+    encodings,
+    general,
+    hashing,
+    numbers,
+    patterns,
+    searching,
+    sets,
+    signature,
+    strings,
+    times,
+)
 from spillway.expressions.functions.signature import Argument, Call, Function, Parameter, Signature
 
 __all__ = ["FUNCTIONS", "GROUPS", "NAMESPACE", "Argument", "Call", "Function", "Parameter", "Signature", "signature"]
 
 # The groups of the reference, in its order: title and modules. A template calls what it needs by the module's name.
 GROUPS: Mapping[str, tuple[ModuleType, ...]] = MappingProxyType(
-    {"Text": (strings, searching), "Patterns": (patterns,), "Encodings": (encodings, hashing)}
+    {
+        "Any type": (general,),
+        "Text": (strings, searching),
+        "Patterns": (patterns,),
+        "Encodings and hashes": (encodings, hashing),
+        "Numbers": (numbers, bits),
+        "Dates and timestamps": (dates, times),
+        "Arrays": (arrays, sets),
+    }
 )
 NAMESPACE: Mapping[str, ModuleType] = MappingProxyType(
     {module.__name__.rpartition(".")[2]: module for modules in GROUPS.values() for module in modules}

@@ -106,7 +106,7 @@ def split_part(text: str, delimiter: str, number: int) -> str:
 FUNCTIONS.append(
     Function(
         "split_part",
-        (of("text string, delimiter string, number int", "string", "searching.split_part({0}, {1}, {2})"),),
+        (of("text string, delimiter string, part_number int", "string", "searching.split_part({0}, {1}, {2})"),),
         "The part with this number (1 is the first, -1 the last) of the text split at the delimiter, which is no"
         " pattern; empty where there is none; an error for 0; an empty delimiter splits nothing.",
         (("split_part('11.12.13', '.', 3)", "'13'"), ("split_part('a,b', ',', -2)", "'a'")),

@@ -48,6 +48,8 @@ FAMILIES = {
 # Digits that hold every int and every bigint: Spark's own choice.
 _AS_DECIMAL = {Kind.INT: types.decimal(10, 0), Kind.BIGINT: types.decimal(20, 0)}
 _NUMERIC = FAMILIES["numeric"]
+# What an argument that is no array contributes to the T of array<T>: an array without an element type fits nothing.
+_NOTHING = ColumnType(Kind.ARRAY)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -83,6 +85,7 @@ class Signature:
     strict: bool = True
     nullable: bool = False  # a strict one that may give None for arguments that are not null
     variadic: bool = False  # the last parameter stands for one or more arguments
+    tight: bool = False  # T mixes a decimal with no other type: Spark doesn't widen them for every function
     check: Callable[[Sequence[Argument]], str] | None = None  # what is wrong with the literals, or ""
 
     def spread(self, count: int) -> tuple[Parameter, ...] | None:
@@ -99,11 +102,14 @@ class Signature:
         parameters = self.spread(len(arguments))
         if parameters is None:
             return None
-        common: ColumnType | None = types.NULL
-        for parameter, argument in zip(parameters, arguments, strict=True):
-            if isinstance(parameter.accepts, str) and parameter.accepts.endswith(("T", "T>", "T>>")):
-                bound = _unwrap(argument.type, parameter.accepts)
-                common = wider(common, bound) if common and bound else None
+        bounds = [
+            _unwrap(argument.type, parameter.accepts)
+            for parameter, argument in zip(parameters, arguments, strict=True)
+            if isinstance(parameter.accepts, str) and "T" in parameter.accepts
+        ]
+        common = common_type([bound or _NOTHING for bound in bounds])
+        if self.tight and len({bound for bound in bounds if bound != types.NULL}) > 1 and _has_decimal(bounds):
+            return None
         taken: list[Argument] = []
         for parameter, argument in zip(parameters, arguments, strict=True):
             into = _taken(argument.type, parameter.accepts, common)
@@ -160,6 +166,7 @@ def of(
     *,
     strict: bool = True,
     nullable: bool = False,
+    tight: bool = False,
     check: Callable[[Sequence[Argument]], str] | None = None,
 ) -> Signature:
     """A signature in short: `of("text string, count int literal", "string", "…")`, `...` after a variadic one."""
@@ -169,7 +176,8 @@ def of(
         family = accepts in FAMILIES or "T" in accepts
         read.append(Parameter(name, accepts if family else types.parse_type(accepts), bool(literal)))
     given = types.parse_type(result) if isinstance(result, str) else result
-    return Signature(tuple(read), given, python, strict, nullable, parameters.endswith(" ..."), check)
+    variadic = parameters.endswith(" ...")
+    return Signature(tuple(read), given, python, strict, nullable, variadic, tight, check)
 
 
 def wider(one: ColumnType, other: ColumnType) -> ColumnType | None:
@@ -209,6 +217,10 @@ def _unwrap(given: ColumnType, accepts: str) -> ColumnType | None:
             return None
         given = given.element
     return given
+
+
+def _has_decimal(bounds: Sequence[ColumnType | None]) -> bool:
+    return any("decimal" in str(bound) for bound in bounds)
 
 
 def _taken(given: ColumnType, accepts: ColumnType | str, common: ColumnType | None) -> ColumnType | None:

@@ -1,0 +1,384 @@
+"""Arrays: elements, order, growing and shrinking. Those that see arrays as sets are in `sets`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from spillway.expressions import errors
+from spillway.expressions.functions import general
+from spillway.expressions.functions.signature import Argument, Function, of
+from spillway.model import types
+from spillway.model.types import ColumnType
+
+FUNCTIONS: list[Function] = []
+
+# Most elements that a function may create: with 100 bytes each, as much memory as the longest text, twice.
+MAX_ELEMENTS = 1_000_000
+
+
+def _own(arguments: Sequence[Argument]) -> ColumnType:
+    return arguments[0].type
+
+
+def _element(arguments: Sequence[Argument]) -> ColumnType:
+    return arguments[0].type.element or types.NULL
+
+
+def _array_of(arguments: Sequence[Argument]) -> ColumnType:
+    return types.array(arguments[0].type)
+
+
+FUNCTIONS.append(
+    Function(
+        "array",
+        (of("value T ...", _array_of, "[{all}]", strict=False),),
+        "The array of the values, nulls included.",
+        (("array(1, NULL, 3)", "array(1, NULL, 3)"),),
+    )
+)
+FUNCTIONS.append(
+    Function(
+        "size",
+        (of("array array", "int", "len({0})"),),
+        "The number of elements, nulls included.",
+        (("size(array('b', NULL, 'd'))", "3"),),
+        ("cardinality",),
+    )
+)
+FUNCTIONS.append(
+    Function(
+        "array_size",
+        (of("array array", "int", "len({0})"),),
+        "The number of elements, nulls included.",
+        (("array_size(array('b', NULL, 'd'))", "3"),),
+    )
+)
+
+
+def _outside(index: int, length: int) -> errors.EvaluationError:
+    where = f"index {index} is outside of an array of {length} elements; try_element_at gives null there"
+    message = "the first element has index 1, the last -1; 0 is none" if index == 0 else where
+    return errors.EvaluationError(message, errors.Condition.INVALID_INDEX)
+
+
+def element_at(array: list[Any], index: int) -> Any:
+    """The element at a position from 1, or from the end; raises where there is none."""
+    if index == 0 or abs(index) > len(array):
+        raise _outside(index, len(array))
+    return array[index - 1 if index > 0 else index]
+
+
+def try_element_at(array: list[Any], index: int) -> Any:
+    """The element at a position from 1, or from the end; None where there is none."""
+    if index and abs(index) > len(array):
+        return None
+    return element_at(array, index)
+
+
+def get(array: list[Any], index: int) -> Any:
+    """The element at a position from 0; None where there is none."""
+    return array[index] if 0 <= index < len(array) else None
+
+
+FUNCTIONS.append(
+    Function(
+        "element_at",
+        (of("array array, index int", _element, "arrays.element_at({0}, {1})", nullable=True),),
+        "The element at a position: 1 is the first, -1 the last; an error where there is none.",
+        (("element_at(array(1, 2, 3), 2)", "2"), ("element_at(array(1, 2, 3), -1)", "3")),
+    )
+)
+FUNCTIONS.append(
+    Function(
+        "try_element_at",
+        (of("array array, index int", _element, "arrays.try_element_at({0}, {1})", nullable=True),),
+        "The element at a position: 1 is the first, -1 the last; null where there is none; an error for 0.",
+        (("try_element_at(array(1, 2, 3), 4)", "CAST(NULL AS int)"),),
+    )
+)
+FUNCTIONS.append(
+    Function(
+        "get",
+        (of("array array, index int", _element, "arrays.get({0}, {1})", nullable=True),),
+        "The element at a position: 0 is the first; null where there is none.",
+        (("get(array(1, 2, 3), 0)", "1"), ("get(array(1, 2, 3), 3)", "CAST(NULL AS int)")),
+    )
+)
+
+
+def slice(array: list[Any], start: int, length: int) -> list[Any]:  # noqa: A001 (the name in SQL)
+    """So many elements from a position on; negative: from the end."""
+    if start == 0 or length < 0:
+        message = "slice: the first element is 1, and the length at least 0"
+        raise errors.EvaluationError(message)
+    begin = start - 1 if start > 0 else len(array) + start
+    return array[begin : begin + length] if begin >= 0 else []
+
+
+FUNCTIONS.append(
+    Function(
+        "slice",
+        (of("array array, start int, length int", _own, "arrays.slice({0}, {1}, {2})"),),
+        "So many elements from a position on: 1 is the first, -1 the last; empty where the array has none there; an"
+        " error for position 0 or a negative length.",
+        (("slice(array(1, 2, 3, 4), 2, 2)", "array(2, 3)"), ("slice(array(1, 2, 3, 4), -2, 2)", "array(3, 4)")),
+    )
+)
+
+
+def concat(*arrays: list[Any] | None) -> list[Any] | None:
+    """One after the other; None if one of them is."""
+    found: list[Any] = []
+    for array in arrays:
+        if array is None:
+            return None
+        found += array
+    return found
+
+
+FUNCTIONS.append(
+    Function(
+        "concat",
+        (
+            of("text string ...", "string", "strings.concat({all})", strict=False),
+            of("bytes binary ...", "binary", "strings.concat_bytes({all})", strict=False),
+            of("array array<T> ...", _own, "arrays.concat({all})", strict=False),
+        ),
+        "Texts, binaries or arrays, one after the other; null if one of them is null.",
+        (("concat('Spark', 'SQL')", "'SparkSQL'"), ("concat(array(1), array(2, 3))", "array(1, 2, 3)")),
+    )
+)
+FUNCTIONS.append(
+    Function(
+        "reverse",
+        (of("text string", "string", "{0}[::-1]"), of("array array", _own, "{0}[::-1]")),
+        "The characters (code points) of a text or the elements of an array, from last to first.",
+        (("reverse('Spark')", "'krapS'"), ("reverse(array(2, 1))", "array(1, 2)")),
+    )
+)
+
+
+def flatten(arrays: list[list[Any] | None]) -> list[Any] | None:
+    """The elements of the arrays; None if one of them is."""
+    return concat(*arrays)
+
+
+FUNCTIONS.append(
+    Function(
+        "flatten",
+        (of("arrays array<array<T>>", _element, "arrays.flatten({0})", nullable=True),),
+        "The elements of the arrays in the array, in one; null if one of them is null.",
+        (("flatten(array(array(1, 2), array(3)))", "array(1, 2, 3)"),),
+    )
+)
+
+
+def position(array: list[Any], value: Any) -> int:
+    """Where the value is first, from 1; 0 if it is not there."""
+    return next((at for at, item in enumerate(array, 1) if item is not None and general.equal(item, value)), 0)
+
+
+def contains(array: list[Any], value: Any) -> bool | None:
+    """Whether the value is there; None where it isn't, but a null is."""
+    if position(array, value):
+        return True
+    return None if None in array else False
+
+
+FUNCTIONS.append(
+    Function(
+        "array_contains",
+        (of("array array<T>, value T", "boolean", "arrays.contains({0}, {1})", nullable=True),),
+        "Whether the value is in the array; null where it is not, but a null is.",
+        (("array_contains(array(1, 2, 3), 2)", "true"), ("array_contains(array(1, NULL), 2)", "CAST(NULL AS boolean)")),
+    )
+)
+FUNCTIONS.append(
+    Function(
+        "array_position",
+        (of("array array<T>, value T", "bigint", "arrays.position({0}, {1})", tight=True),),
+        "Where the value is in the array first, from 1; 0 if it is not there.",
+        (("array_position(array(312, 773, 708), 708)", "3L"), ("array_position(array(1), 2)", "0L")),
+    )
+)
+
+
+def remove(array: list[Any], value: Any) -> list[Any]:
+    """The array without the elements that equal the value."""
+    return [item for item in array if item is None or not general.equal(item, value)]
+
+
+FUNCTIONS.append(
+    Function(
+        "array_remove",
+        (of("array array<T>, value T", _own, "arrays.remove({0}, {1})", tight=True),),
+        "The array without the elements that equal the value; nulls stay.",
+        (("array_remove(array(1, 2, NULL, 2), 2)", "array(1, NULL)"),),
+    )
+)
+FUNCTIONS.append(
+    Function(
+        "array_compact",
+        (of("array array", _own, "[_e for _e in {0} if _e is not None]"),),
+        "The array without its nulls.",
+        (("array_compact(array(1, NULL, 2))", "array(1, 2)"),),
+    )
+)
+FUNCTIONS.append(
+    Function(
+        "array_append",
+        (of("array array<T>, value T", _own, "arrays.append({0}, {1})", strict=False, tight=True),),
+        "The array with the value, also a null, behind it; null if the array is.",
+        (("array_append(array('b', 'd'), 'c')", "array('b', 'd', 'c')"),),
+    )
+)
+FUNCTIONS.append(
+    Function(
+        "array_prepend",
+        (of("array array<T>, value T", _own, "arrays.prepend({0}, {1})", strict=False, tight=True),),
+        "The array with the value, also a null, before it; null if the array is.",
+        (("array_prepend(array('b', 'd'), 'c')", "array('c', 'b', 'd')"),),
+    )
+)
+
+
+def append(array: list[Any] | None, value: Any) -> list[Any] | None:
+    """The array and the value."""
+    return None if array is None else [*array, value]
+
+
+def prepend(array: list[Any] | None, value: Any) -> list[Any] | None:
+    """The value and the array."""
+    return None if array is None else [value, *array]
+
+
+def repeat(value: Any, count: int | None) -> list[Any] | None:
+    """The value so many times."""
+    if count is None:
+        return None
+    if count > MAX_ELEMENTS:
+        message = f"the array would have more than {MAX_ELEMENTS} elements"
+        raise errors.EvaluationError(message)
+    return [value] * count
+
+
+FUNCTIONS.append(
+    Function(
+        "array_repeat",
+        (of("value T, count int", _array_of, "arrays.repeat({0}, {1})", strict=False),),
+        "The array with the value, also a null, so many times; empty where count is not positive; an error beyond a"
+        " million.",
+        (("array_repeat('123', 2)", "array('123', '123')"),),
+    )
+)
+
+
+def join(array: list[str | None], delimiter: str, null: str | None = None) -> str:
+    """The elements with the delimiter in between; nulls are left out or replaced."""
+    return delimiter.join(
+        item for item in (null if element is None else element for element in array) if item is not None
+    )
+
+
+FUNCTIONS.append(
+    Function(
+        "array_join",
+        (
+            of("array array<string>, delimiter string", "string", "arrays.join({0}, {1})"),
+            of("array array<string>, delimiter string, null string", "string", "arrays.join({0}, {1}, {2})"),
+        ),
+        "The elements joined by the delimiter; nulls are left out, or replaced by the third argument.",
+        (
+            ("array_join(array('hello', NULL, 'world'), ' ')", "'hello world'"),
+            ("array_join(array('hello', NULL, 'world'), ' ', ',')", "'hello , world'"),
+        ),
+    )
+)
+
+
+def largest(array: list[Any]) -> Any:
+    """The greatest element that is not null."""
+    return max((item for item in array if item is not None), key=general.sortable, default=None)
+
+
+def smallest(array: list[Any]) -> Any:
+    """The least element that is not null."""
+    return min((item for item in array if item is not None), key=general.sortable, default=None)
+
+
+FUNCTIONS.append(
+    Function(
+        "array_max",
+        (of("array array", _element, "arrays.largest({0})", nullable=True),),
+        "The greatest element; nulls are skipped, NaN is greater than every number; null where there is none.",
+        (("array_max(array(1, 20, NULL, 3))", "20"),),
+    )
+)
+FUNCTIONS.append(
+    Function(
+        "array_min",
+        (of("array array", _element, "arrays.smallest({0})", nullable=True),),
+        "The least element; nulls are skipped; null where there is none.",
+        (("array_min(array(1, 20, NULL, 3))", "1"),),
+    )
+)
+
+
+def ordered(array: list[Any], ascending: bool = True, *, nulls_first: bool) -> list[Any]:
+    """The elements in order."""
+    found = sorted((item for item in array if item is not None), key=general.sortable, reverse=not ascending)
+    nulls = [None] * (len(array) - len(found))
+    return nulls + found if nulls_first else found + nulls
+
+
+FUNCTIONS.append(
+    Function(
+        "sort_array",
+        (
+            of("array array", _own, "arrays.ordered({0}, nulls_first=True)"),
+            of(
+                "array array, ascending boolean literal", _own,
+                "arrays.ordered({0}, {1}, nulls_first={1})",
+            ),
+        ),
+        "The elements in ascending order, nulls first, or, with false, in descending order, nulls last.",
+        (("sort_array(array('b', 'd', NULL, 'a'))", "array(NULL, 'a', 'b', 'd')"),),
+    )
+)  # fmt: skip
+FUNCTIONS.append(
+    Function(
+        "array_sort",
+        (of("array array", _own, "arrays.ordered({0}, nulls_first=False)"),),
+        "The elements in ascending order, nulls last.",
+        (("array_sort(array('b', NULL, 'a'))", "array('a', 'b', NULL)"),),
+    )
+)
+
+
+def sequence(start: int, stop: int, step: int | None = None) -> list[int]:
+    """From start to stop, both included."""
+    by = (1 if start <= stop else -1) if step is None else step
+    if (by == 0 and start != stop) or (by > 0 and start > stop) or (by < 0 and start < stop):
+        message = f"sequence: {stop} is not reached from {start} in steps of {by}"
+        raise errors.EvaluationError(message)
+    if by and (stop - start) // by >= MAX_ELEMENTS:
+        message = f"sequence: more than {MAX_ELEMENTS} elements"
+        raise errors.EvaluationError(message)
+    return list(range(start, stop + (1 if by > 0 else -1), by)) if by else [start]
+
+
+FUNCTIONS.append(
+    Function(
+        "sequence",
+        (
+            of("first int, last int", "array<int>", "arrays.sequence({0}, {1})"),
+            of("first bigint, last bigint", "array<bigint>", "arrays.sequence({0}, {1})"),
+            of("first int, last int, step int", "array<int>", "arrays.sequence({0}, {1}, {2})"),
+            of("first bigint, last bigint, step bigint", "array<bigint>", "arrays.sequence({0}, {1}, {2})"),
+        ),
+        "The whole numbers from first to last, both included, in steps (by default 1, or -1 downwards); an error where"
+        " the steps don't lead there, or beyond a million elements.",
+        (("sequence(1, 5)", "array(1, 2, 3, 4, 5)"), ("sequence(5, 1, -2)", "array(5, 3, 1)")),
+    )
+)
