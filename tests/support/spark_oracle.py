@@ -23,7 +23,7 @@ from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
 from py4j.protocol import Py4JJavaError
-from pyspark.errors import AnalysisException, ParseException, PySparkException
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.classic.dataframe import DataFrame
 
@@ -141,7 +141,7 @@ class Oracle:
         try:
             columns = [self._parsed(text, guarded).alias(f"e{index}") for index, text in enumerate(expressions)]
             selected = frame._jdf.select(self._sequence(columns))  # noqa: SLF001
-        except (AnalysisException, ParseException) as error:
+        except PySparkException as error:  # the analyzer computes what has to be a literal, with its errors
             if len(expressions) == 1:
                 return [Answer(None, [], str(error))]
             half = len(expressions) // 2
