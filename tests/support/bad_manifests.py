@@ -4,6 +4,8 @@
 The validator (`spillway validate`, and the manager) finds all of them.
 """
 
+# ruff: noqa: E501 - a table reads best with a case in each line
+
 from __future__ import annotations
 
 import copy
@@ -379,7 +381,7 @@ _CEL: dict[str, Case] = {
         "operators[4].retention", "87600h", By.CEL, "must be between 1s and 8760h", "must be between 1s and 8760h, is 87600h"
     ),
     "a window of no time": Case(
-        "operators[4].aggregate.window.size", "0s", By.CEL, "must be between 1ms", "window.size: must be between 1ms and 8760h"
+        "operators[4].aggregate.window.size", "0s", By.CEL, "must be between 1ms and 8760h", "window.size: must be between 1ms and 8760h"
     ),
     "a window that slides past its end": Case(
         "operators[4].aggregate.window.slide", "1m", By.CEL, "slide must not be longer than size", "window.slide: slide must not be longer"
@@ -419,6 +421,9 @@ _CEL: dict[str, Case] = {
     ),
     "batch without executors": Case(
         "execution", {"paradigm": "batch", "executors": {"min": 0, "max": 0}}, By.CEL, "needs executors", "spec.execution.executors: paradigm batch"
+    ),
+    "a headroom of everything": Case(
+        "policy.headroom", 1, By.CEL, "must be between 0 and 0.9", "spec.policy.headroom: must be between 0 and 0.9, is 1"
     ),
     "a cooldown of a week": Case(
         "policy.cooldown", "168h", By.CEL, "must be between 0s and 24h", "spec.policy.cooldown: must be between 0s and 24h, is 168h"

@@ -176,7 +176,7 @@ WORDS = {
         ("execution.workers", {"max": 2.5}),
         "spec.execution.workers.max: expected a whole number, found 2.5",
     ),
-    "a number beyond all": (("latency.quantile", float("inf")), "spec.latency.quantile: is inf; must be a finite number"),
+    "a number beyond all": (("latency.quantile", float("inf")), "latency.quantile: is inf; must be a finite number"),
     "no number": (("latency.quantile", float("nan")), "spec.latency.quantile: is nan; must be a finite number"),
     "a whole number of thirty digits": (("execution.workers", {"max": 10**30}), "must be 1000 or less"),
     "text with half a character": (("operators[0].filter", "\ud800"), "can't be read: "),

@@ -139,13 +139,13 @@ def _clash(schema: Schema, name: str, path: Path) -> Iterator[Mistake]:
 
 
 def _keys(schema: Schema, names: Sequence[str], path: Path) -> Iterator[Mistake]:
-    """A key must have one encoding for equal values: that rules out doubles (-0.0, NaN) and arrays."""
+    """The columns of a key are there, once each, and can be one."""
     for i, name in enumerate(names):
         found = schema.get(name)
         if found is None:
             yield Mistake((*path, i), _unknown(name, schema))
-        elif found.kind in (types.Kind.DOUBLE, types.Kind.ARRAY):
-            yield Mistake((*path, i), f"column {name!r} is {found}, which can't be a key; {_AS_KEY[found.kind]}")
+        elif message := _unfit(Column(name, found)):
+            yield Mistake((*path, i), message)
     if len(set(names)) < len(names):
         yield Mistake(path, "names a column twice")
 
@@ -154,6 +154,13 @@ _AS_KEY = {
     types.Kind.DOUBLE: "cast it to a decimal, a bigint or a string",
     types.Kind.ARRAY: "use one of its elements, or array_join",
 }
+
+
+def _unfit(column: Column) -> str:
+    """Why a column can't be a key, which has one encoding for equal values: no doubles (-0.0, NaN), no arrays."""
+    instead = _AS_KEY.get(column.type.kind)
+    return f"column {column.name!r} is {column.type}, which can't be a key; {instead}" if instead else ""
+
 
 # Operators
 
@@ -190,9 +197,9 @@ def _filter(operator: Operator, inputs: Sequence[Relation]) -> Relation:
     return relation
 
 
-def _items(texts: Sequence[str], schema: Schema, path: Path) -> list[expressions.Item]:
-    """Check select items; their names are unique."""
-    found: list[expressions.Item] = []
+def _items(texts: Sequence[str], schema: Schema, path: Path) -> tuple[dict[int, expressions.Item], list[Mistake]]:
+    """Check select items, by their places; their names are unique."""
+    found: dict[int, expressions.Item] = {}
     wrong: list[Mistake] = []
     seen: dict[str, str] = {}
     for i, text in enumerate(texts):
@@ -201,19 +208,20 @@ def _items(texts: Sequence[str], schema: Schema, path: Path) -> list[expressions
         except expressions.ExpressionError as error:
             wrong.append(Mistake((*path, i), str(error)))
             continue
-        if seen.setdefault(item.name.lower(), item.name) != item.name or any(item.name == f.name for f in found):
-            wrong.append(
-                Mistake((*path, i), f"column {seen[item.name.lower()]!r} is there already; rename one with `as`")
-            )
-        found.append(item)
-    if wrong:
-        raise _Wrong(*wrong)
-    return found
+        if (twin := seen.get(item.name.lower())) is not None:
+            wrong.append(Mistake((*path, i), f"column {twin!r} is there already; rename one with `as`"))
+            continue
+        seen[item.name.lower()] = item.name
+        found[i] = item
+    return found, wrong
 
 
 def _select(operator: Operator, inputs: Sequence[Relation]) -> Relation:
     relation = _merged(operator, inputs)
-    items = _items(operator.select or (), relation.schema, ("select",))
+    found, wrong = _items(operator.select or (), relation.schema, ("select",))
+    if wrong:
+        raise _Wrong(*wrong)
+    items = found.values()
     kept = {item.name for item in items if item.expression.term == terms.Column(item.name, item.type)}
     if relation.key is not None and (lost := [name for name in relation.key if name not in kept]):
         message = (
@@ -270,14 +278,11 @@ def _aggregate(operator: Operator, inputs: Sequence[Relation]) -> Relation:
     relation = _merged(operator, inputs)
     aggregate = operator.aggregate
     assert aggregate is not None  # noqa: S101 - the kind of the operator says so
-    wrong: list[Mistake] = []
-    groups: list[expressions.Item] = []
-    try:
-        groups = _items(aggregate.by, relation.schema, ("aggregate", "by"))
-    except _Wrong as error:
-        wrong += error.mistakes
-    columns = [Column(item.name, item.type) for item in groups]
-    wrong += _keys(Schema(tuple(columns)), [column.name for column in columns], ("aggregate", "by"))
+    groups, wrong = _items(aggregate.by, relation.schema, ("aggregate", "by"))
+    columns = [Column(item.name, item.type) for item in groups.values()]
+    for i, column in zip(groups, columns, strict=True):
+        if message := _unfit(column):
+            wrong.append(Mistake(("aggregate", "by", i), message))
     if aggregate.window is not None:
         if relation.is_table and relation.schema.get("window_start") is None:
             message = f"{operator.input!r} is a table whose rows have no event time; only windowed tables have one"
@@ -360,8 +365,8 @@ def _matching(join: operators.Join, left: Schema, right: Schema) -> Iterator[Mis
         elif sides[0] != sides[1]:
             message = f"column {name!r} is {sides[0]} on one side and {sides[1]} on the other; cast one in a select"
             yield Mistake(path, message)
-        else:
-            yield from (Mistake(path, mistake.message) for mistake in _keys(left, [name], path))
+        elif message := _unfit(Column(name, sides[0])):
+            yield Mistake(path, message)
 
 
 _KINDS = {
