@@ -8,6 +8,7 @@ import signal
 import socket
 import sys
 import time
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ from spillway.local.installation import Installation
 
 pytestmark = [pytest.mark.broker, pytest.mark.usefixtures("kafka")]
 
-CYCLES = int(os.environ.get("SPILLWAY_CYCLES", "4"))
+CYCLES = int(os.environ.get("SPILLWAY_CYCLES", "2"))
 RECORDS = [f"record {number}" for number in range(50)]
 
 
@@ -48,6 +49,16 @@ def test_a_misspelt_topic_is_an_error_and_is_not_created(broker: Broker) -> None
 def test_a_topic_that_kafka_refuses_is_an_error_that_names_it(broker: Broker) -> None:
     with pytest.raises(BrokerError, match=r"topic 'no/name' could not be created on 127\.0\.0\.1:\d+: "):
         broker.create_topic("no/name")
+
+
+def test_a_topic_on_a_broker_that_is_gone_is_an_error_that_names_it(
+    kafka: Installation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("spillway.local.broker.TOPIC_WITHIN", timedelta(seconds=1))
+    with Broker(using=kafka) as broker:
+        broker.kill()
+        with pytest.raises(BrokerError, match=rf"topic 'late' could not be created on {broker.bootstrap}: "):
+            broker.create_topic("late")
 
 
 def test_groups_and_transactions_work_with_one_replica(broker: Broker) -> None:

@@ -1,6 +1,7 @@
 """A real Kafka broker on this machine: one process that is its own controller, on ports of the loopback interface."""
 
 import contextlib
+import dataclasses
 import fcntl
 import logging
 import shutil
@@ -10,11 +11,14 @@ from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from spillway.local import cache, installation, ports, process
 from spillway.local import settings as kafka_settings
 from spillway.model import errors
+
+if TYPE_CHECKING:
+    from confluent_kafka.admin import AdminClient
 
 log = logging.getLogger(__name__)
 
@@ -22,6 +26,7 @@ READY_WITHIN = timedelta(seconds=60)  # 2 to 4 s here; a data directory after a 
 STOP_WITHIN = timedelta(seconds=20)  # under a second when idle; it moves its open transactions and groups to disk
 ASK_SECONDS = 1.0  # for one metadata request, so that the end of the process is noticed between two
 LOOK_SECONDS = 0.02
+TOPIC_WITHIN = timedelta(seconds=10)
 LOCKED_WITHIN = timedelta(seconds=2)  # a predecessor whose parent was killed is gone after a few hundredths of one
 ATTEMPTS = 3  # with other ports, when somebody took one between our look and Kafka's bind
 
@@ -118,12 +123,18 @@ class Broker:
 
         topic = NewTopic(name, partitions, replication_factor=1, config=dict(settings or {}))
         admin = AdminClient(self._client_settings())  # held by a name: its requests end with it
+        seconds = TOPIC_WITHIN.total_seconds()
         try:
-            admin.create_topics([topic], operation_timeout=10)[name].result()
+            admin.create_topics([topic], request_timeout=seconds)[name].result()
         except KafkaException as error:
             if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
-                message = f"topic '{name}' could not be created on {self.bootstrap}: {error.args[0].str()}"
-                raise BrokerError(message) from error
+                raise BrokerError(self._no_topic(name, error.args[0].str())) from error
+        # The controller has answered, but what it decided reaches the broker some milliseconds later.
+        deadline = time.monotonic() + seconds
+        while not self._has_leaders(admin, name):
+            if time.monotonic() > deadline:
+                raise BrokerError(self._no_topic(name, f"it has no leader after {TOPIC_WITHIN}"))
+            time.sleep(LOOK_SECONDS)
 
     def __enter__(self) -> Self:
         try:
@@ -209,6 +220,18 @@ class Broker:
         address = f"{ports.LOOPBACK}:{port or self.port}"
         return {"bootstrap.servers": address, "log_level": 0}  # what goes wrong is raised, not printed
 
+    def _has_leaders(self, admin: "AdminClient", name: str) -> bool:
+        from confluent_kafka import KafkaException
+
+        try:
+            topic = admin.list_topics(name, timeout=ASK_SECONDS).topics[name]
+        except KafkaException:  # it did not answer in time
+            return False
+        return topic.error is None and all(partition.leader >= 0 for partition in topic.partitions.values())
+
+    def _no_topic(self, name: str, reason: str) -> str:
+        return f"topic '{name}' could not be created on {self.bootstrap}: {reason}"
+
     def _explained(self, ended: process.Process, what: str) -> str:
         lines = ended.log_tail(200).splitlines()
         tail = "\n".join([line for line in lines if not line.startswith("\tat ")][-20:])  # without the stacks
@@ -228,4 +251,4 @@ def prepared() -> installation.Installation:
             trained.create_topic("trained")
 
     folder = cache.kept(installation.prepared_name(found), make)
-    return installation.Installation(found.java, found.jars, folder)
+    return dataclasses.replace(found, prepared=folder)
