@@ -21,7 +21,6 @@ EXACT = decimal.Context(prec=160, rounding=decimal.ROUND_HALF_UP, Emin=-999_999,
 # Spark cuts products and quotients to 39 digits before it rounds them to their type.
 _CUT = decimal.Context(prec=types.MAX_PRECISION + 1, rounding=decimal.ROUND_DOWN, Emin=-999_999, Emax=999_999)
 _UNITS = tuple(Decimal(1).scaleb(-scale) for scale in range(types.MAX_PRECISION + 2))
-_LIMITS = tuple(Decimal(1).scaleb(digits) for digits in range(types.MAX_PRECISION + 1))
 _MIN_SCALE = 6  # digits after the point that Spark keeps even if digits before it are lost
 NATIVE_DIGITS = 28  # Python's own operators are exact up to here, and twice as fast as those of a context
 
@@ -61,11 +60,15 @@ def double_remainder(left: float, right: float) -> float:
 
 def fit(value: Decimal, precision: int, scale: int) -> Decimal:
     """The decimal rounded half up to its type; one that doesn't fit raises."""
-    result = value.quantize(_UNITS[scale], context=EXACT)
-    if result.copy_abs() >= _LIMITS[precision - scale]:  # abs() would round to 28 digits
-        message = f"{value} does not fit decimal({precision},{scale})"
-        raise EvaluationError(message, Condition.OUT_OF_RANGE)
-    return result or zero_of(scale)
+    whole = precision - scale
+    if not value or value.adjusted() < whole:
+        result = value.quantize(_UNITS[scale], context=EXACT)
+        if not result:
+            return zero_of(scale)
+        if result.adjusted() < whole:  # rounding may have carried
+            return result
+    message = f"{value} does not fit decimal({precision},{scale})"
+    raise EvaluationError(message, Condition.OUT_OF_RANGE)
 
 
 def decimal_sum(left: Decimal, right: Decimal, precision: int, scale: int) -> Decimal:
@@ -103,19 +106,15 @@ def decimal_remainder(left: Decimal, right: Decimal, precision: int, scale: int)
     """`%`: the sign is that of the left one."""
     if not right:
         raise _zero()
-    _whole(left, right)
+    _whole(left, right)  # for its error
     return fit(EXACT.remainder(left, right), precision, scale)
 
 
-def decimal_div(left: Decimal, right: Decimal, precision: int) -> int:
-    """`div`: the whole quotient, towards zero."""
+def decimal_div(left: Decimal, right: Decimal) -> int:
+    """`div`: the whole quotient, towards zero; the checker sees to it that it fits."""
     if not right:
         raise _zero()
-    result = _whole(left, right)
-    if abs(result) >= 10**precision:
-        message = f"{result} does not fit decimal({precision},0)"
-        raise EvaluationError(message, Condition.OUT_OF_RANGE)
-    return result if BIGINT_MIN <= result <= BIGINT_MAX else overflow(result, "bigint")
+    return int(EXACT.divide_int(left, right))
 
 
 def _whole(left: Decimal, right: Decimal) -> int:

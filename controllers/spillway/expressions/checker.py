@@ -19,6 +19,8 @@ _NUMBERS = frozenset({Kind.INT, Kind.BIGINT, Kind.DECIMAL, Kind.DOUBLE})
 _LIMITS = {Kind.INT: (-(2**31), 2**31 - 1), Kind.BIGINT: (-(2**63), 2**63 - 1)}
 _AS_DECIMAL = {Kind.INT: types.decimal(10, 0), Kind.BIGINT: types.decimal(20, 0)}  # Spark's own choice
 _NAMES = {"+": "sum", "-": "difference", "*": "product", "/": "quotient", "%": "remainder"}
+_NEGATED_DIGITS = 34  # Spark negates with the precision of IEEE's decimal128
+_DIV_DIGITS = 18  # so many fit every bigint
 # Functions that are forms of their own, because they evaluate only what they need.
 _FORMS = frozenset({"if", "coalesce", "ifnull", "nvl", "nullif", "nvl2"})
 _ORDERED = frozenset(Kind) - {Kind.ARRAY}
@@ -104,7 +106,7 @@ class Checker:
                     return Constant(None, into)
         if safe and plan.fails:
             return Apply(plan.attempt, (term,), into, gives_null=True)
-        return Apply(plan.source, (term,), into, fails=plan.fails)
+        return Apply(plan.source, (term,), into, gives_null=plan.nulls, fails=plan.fails)
 
     def common(self, found: list[Term], nodes: list[syntax.Node], what: str) -> ColumnType:
         """The one type that the values of all have."""
@@ -147,6 +149,9 @@ class Checker:
         if (limits := _LIMITS.get(term.type.kind)) is not None:
             source = f"({{t}} if ({{t}} := -{{0}}) <= {limits[1]} else arithmetic.overflow({{t}}, '{term.type}'))"
             return Apply(source, (term,), term.type, fails=True)
+        if term.type.precision > _NEGATED_DIGITS:
+            message = f"Spark rounds the negative of a decimal to {_NEGATED_DIGITS} digits: write 0 - x"
+            self.fail(message, node)
         source = "-{0}" if term.type.kind is Kind.DOUBLE else "{0}.copy_negate() if {0} else {0}"
         return Apply(source, (term,), term.type)
 
@@ -207,6 +212,10 @@ class Checker:
                 pair.append(term)
             else:
                 pair.append(self.converted(term, _as_decimal(term), side))
+        whole = pair[0].type.precision - pair[0].type.scale + pair[1].type.scale
+        if node.op == "div" and whole > _DIV_DIGITS:
+            message = f"Spark cuts a quotient that is no bigint: 'div' of decimals takes at most {_DIV_DIGITS} digits"
+            self.fail(f"{message}; write floor(x / y), or cast to smaller decimals", node)
         return _decimals(node.op, (pair[0], pair[1]))
 
     def between(self, node: syntax.Between) -> Term:
@@ -448,14 +457,7 @@ def _decimals(op: str, pair: tuple[Term, Term]) -> Term:
     """Arithmetic of decimals: by operators of Python where those are exact, by functions where not."""
     left, right = pair[0].type, pair[1].type
     if op == "div":
-        whole = left.precision - left.scale + right.scale
-        return Apply(
-            f"arithmetic.decimal_div({{0}}, {{1}}, {max(1, min(whole, 38))})",
-            pair,
-            types.BIGINT,
-            fails=True,
-            order=(1, 0),
-        )
+        return Apply("arithmetic.decimal_div({0}, {1})", pair, types.BIGINT, fails=True, order=(1, 0))
     result = arithmetic.decimal_result(op, left, right)
     order = (1, 0) if op in "/%" else ()
     natural = {"+": max(left.scale, right.scale), "-": max(left.scale, right.scale), "*": left.scale + right.scale}

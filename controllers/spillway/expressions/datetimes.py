@@ -60,8 +60,6 @@ def date_of(text: str) -> int | None:
     if match is None:
         return None
     sign, year, month, day = match.groups()
-    if day is None and text[-1] in BLANKS:
-        return None  # a quirk of Spark: without a day, nothing may follow, not even a blank
     days = days_of(int(sign + year), int(month or 1), int(day or 1))
     return days if days is None or -_INT_MAX - 1 <= days <= _INT_MAX else None
 

@@ -77,7 +77,7 @@ class Scope:
 
     def condition(self, term: Term, variables: Mapping[str, str]) -> str:
         """A Python expression that is truthy exactly where the condition is true (neither false nor null)."""
-        return _Writer(self, variables).true(term).value
+        return _Writer(self, variables).true(term).at(_OR)
 
     def namespace(self) -> dict[str, Any]:
         """The global names that the generated code needs."""
@@ -170,14 +170,16 @@ class _Writer:
         guards: tuple[str, ...] = ()
         parts: dict[int, Fragment] = {}
         for position in order:
-            part = self.write(term.arguments[position])
+            argument = term.arguments[position]
+            part = self.write(argument)
             if part.guards or part.maybe:
                 # What comes before it and may raise has to raise even if this one is null.
                 for earlier, known in parts.items():
-                    if term.arguments[earlier].raises and known.level < _ATOM:
+                    if term.arguments[earlier].raises and not known.value.isidentifier():
                         parts[earlier] = bound = self.bound(dataclasses.replace(known, guards=()))
                         guards += bound.guards
-            if part.maybe or (repeated[position] and part.level < _ATOM):
+            computed = not part.value.isidentifier() and not isinstance(argument, terms.Constant)
+            if part.maybe or (repeated[position] and computed):
                 part = self.bound(part)
             guards += part.guards
             parts[position] = part
@@ -245,10 +247,10 @@ class _Writer:
             return Fragment((), f"{left.at(_SUM)} == {right.at(_SUM)}", _COMPARE)
         one, two = left.value, right.value
         tests = []
-        if left.level < _ATOM:
+        if not left.value.isidentifier():
             one = self.scope.temporary()
             tests.append(f"({one} := {left.value})")
-        if right.level < _ATOM:
+        if not right.value.isidentifier():
             two = self.scope.temporary()
             tests.append(f"({two} := {right.value})")
         value = f"{one} == {two} or ({one} != {one} and {two} != {two})"
@@ -275,8 +277,9 @@ class _Writer:
             name = self.scope.temporary()
             self.variables = {**self.variables, name: name}
             second = terms.Column(name, first.type, nullable=first.nullable)
+            # As if it could be null: then it is computed among the guards, before those of the other side.
             first = terms.Apply(
-                lambda sources: f"({name} := {sources[0]})", (first,), first.type, first.nullable, strict=False
+                lambda sources: f"({name} := {sources[0]})", (first,), first.type, gives_null=True, strict=False
             )
         if isinstance(term, terms.Between):
             return terms.Logic("and", (terms.Compare(">=", first, term.low), terms.Compare("<=", second, term.high)))
