@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from spillway.cli import crds, terminal, validate
+from spillway.cli import broker, crds, terminal, validate
 
 app = typer.Typer(
     name="spillway",
@@ -42,20 +42,23 @@ def options(
 
 app.command()(validate.validate)
 app.command()(crds.crds)
+app.command()(broker.broker)
 
 
 def main() -> None:
     """Run the command line; what Spillway itself raises becomes one line, never a traceback."""
-    from spillway.model import errors
-
     try:
         app()
-    except errors.SpillwayError as error:
-        terminal.complain(f"spillway: {error}")
-        sys.exit(1)
     except BrokenPipeError:  # `spillway crds | head`
         sys.stderr.close()
         sys.exit(0)
+    except Exception as error:
+        from spillway.model import errors
+
+        if not isinstance(error, errors.SpillwayError):
+            raise
+        terminal.complain(f"spillway: {error}")
+        sys.exit(1)
 
 
 if __name__ == "__main__":

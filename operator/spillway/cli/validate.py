@@ -26,9 +26,10 @@ def validate(
     files: Annotated[list[str], typer.Argument(metavar="FILE…", help="Manifests to check; - reads standard input.")],
     output: Annotated[Format, typer.Option("--output", "-o", help="text for people, json for programs.")] = Format.TEXT,
 ) -> None:
-    """Check StreamJobs without a cluster: fields, topology, and every expression.
+    """Say everything that is wrong with a StreamJob.
 
-    Prints one line for each mistake, with its place. Documents of other kinds are passed over.
+    Fields, topology and every expression are checked, without a cluster. Prints one line for each mistake, with its
+    place. Documents of other kinds are passed over.
 
     \b
     Exit code: 0 all valid, 1 something is wrong, 2 a file could not be read.
