@@ -80,10 +80,14 @@ class Case:
     def manifest(self) -> dict[str, Any]:
         """The good manifest with the edits made."""
         made = copy.deepcopy(GOOD)
-        for path, value in ((self.path, self.value), *self.more):
-            root, steps = (made, path[1:]) if path.startswith("/") else (made["spec"], path)
-            edit(root, steps, value)
+        self.apply(made)
         return made
+
+    def apply(self, manifest: dict[str, Any]) -> None:
+        """Make the edits in a manifest, which may have been edited before."""
+        for path, value in ((self.path, self.value), *self.more):
+            root, steps = (manifest, path[1:]) if path.startswith("/") else (manifest["spec"], path)
+            edit(root, steps, value if value is ABSENT else copy.deepcopy(value))
 
 
 def edit(root: Any, path: str, value: Any) -> None:

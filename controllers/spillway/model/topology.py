@@ -144,8 +144,9 @@ def _unknown(by_name: dict[str, Node], draft: Draft) -> Iterator[Mistake]:
         return
     for name, path, reader in _references(draft):
         if name not in by_name and name not in draft.broken:
-            guess = errors.did_you_mean(name, (known for known in by_name if known != reader))
-            known = "" if guess else f"; known are {_listed(sorted(by_name.keys() - {reader}))}"
+            names = sorted((by_name.keys() | draft.broken) - {reader})
+            guess = errors.did_you_mean(name, names)
+            known = "" if guess else f"; known are {_listed(names)}"
             yield Mistake(path, f"no stream, table or operator is called {name!r}{guess}{known}")
 
 
