@@ -309,7 +309,7 @@ class Checker:
 
     def call(self, node: syntax.Call) -> Term:
         """A function of the library, or one of the forms that evaluate only what they need."""
-        if node.star or node.distinct or node.name in _AGGREGATES:
+        if node.star or node.distinct or node.name in AGGREGATES:
             message = (
                 f"{node.name} is an aggregate: it stands in the values of an aggregate operator, not in an expression"
             )
@@ -366,9 +366,9 @@ class Checker:
         return terms.First(tuple(self.unified(given, f"the arguments of {name}")))
 
 
-_AGGREGATES = frozenset(
-    ("count", "sum", "min", "max", "avg", "mean", "count_if", "any_value", "approx_count_distinct", "collect_set")
-    + ("collect_list", "first", "last")
+AGGREGATES = frozenset(
+    {"count", "sum", "min", "max", "avg", "mean", "count_if", "any_value", "approx_count_distinct", "collect_set"}
+    | {"collect_list", "first", "last"}
 )
 
 

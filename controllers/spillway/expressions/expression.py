@@ -52,7 +52,7 @@ def check_condition(text: str, schema: Schema) -> Expression:
     """Check a condition of a filter or a join."""
     node = parser.parse(text)
     term = checker.Checker(text, schema).condition(node, "a filter")
-    return _described(term, text)
+    return described(term, text)
 
 
 def check_item(text: str, schema: Schema) -> Item:
@@ -67,12 +67,13 @@ def check_item(text: str, schema: Schema) -> Item:
 
 
 def _expression(node: syntax.Node, text: str, schema: Schema) -> Expression:
-    expression = _described(checker.Checker(text, schema).term(node), text)
+    expression = described(checker.Checker(text, schema).term(node), text)
     if expression.type.kind is Kind.NULL or expression.type.element == types.NULL:
         message = "the type of NULL is not known here: write cast(NULL as …)"
         raise errors.ExpressionError(message, text)
     return expression
 
 
-def _described(term: terms.Term, text: str) -> Expression:
+def described(term: terms.Term, text: str) -> Expression:
+    """The expression of a term."""
     return Expression(text, term.type, tuple(dict.fromkeys(terms.columns(term))), term.nullable, term)
