@@ -11,6 +11,7 @@ Generated code raises EvaluationError, and ZeroDivisionError where Python itself
 from __future__ import annotations
 
 import enum
+import re
 
 from spillway.model import errors
 
@@ -40,13 +41,25 @@ class ExpressionError(errors.TerminalError):
     """A text outside the subset: what is wrong, what to write instead, and where it stands."""
 
     def __init__(self, message: str, text: str = "", at: int = 0) -> None:
-        super().__init__(f"{message} (at character {at + 1}, near {_near(text, at)!r})" if text else message)
+        super().__init__(
+            message if _plain(message, text) else f"{message} (at character {at + 1}, near {_near(text, at)!r})"
+        )
         self.message = message
         self.text = text
         self.at = at
 
 
 ROW_ERRORS = (EvaluationError, ZeroDivisionError)
+
+_SHORT = 40  # characters: in such a text, nobody needs to be told where to look
+_QUOTED = re.compile(r"'([^']+)'")
+
+
+def _plain(message: str, text: str) -> bool:
+    """Whether the message alone shows the place: the text is short, or has what the message quotes just once."""
+    quoted = _QUOTED.search(message)
+    return len(text) <= _SHORT or (quoted is not None and text.count(quoted[1]) == 1)
+
 
 _CONTEXT = 30  # characters on each side of the mistake: enough to recognise the place, short enough for a status
 
