@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import dataclasses
 import decimal
+import functools
 import itertools
 import random
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
+import function_values
 from spillway.expressions import errors
 from spillway.expressions.functions import registry
 from spillway.expressions.functions.signature import Argument, Call, Function, Parameter, Signature
@@ -24,154 +26,70 @@ from spillway.model import types
 from spillway.model.types import Column, ColumnType, Kind, Schema
 
 RAISED = object()  # what a call gives that raises; never a value
-RAISING = object()  # an argument whose evaluation raises
 
-MAX_ROWS = 400
+_COMBINATIONS = 40  # of literals: each is an expression that Spark has to analyse
 _COPIES = 3  # columns per type: no call has more than three arguments of one type that matter
-_WHOLE = decimal.Decimal(1)
 
 
-def _decimals(precision: int, scale: int) -> list[decimal.Decimal]:
-    unit = _WHOLE.scaleb(-scale)
-    most = decimal.Decimal((0, (9,) * precision, -scale))
-    some = [0, 1, -1, 2, 15, -15, 25, 35, 50, -50, 49, 99, 100, 149, 150, 12345]
-    found = [decimal.Decimal(n).scaleb(-scale) for n in some if n < 10**precision]
-    found += [(decimal.Decimal(n) / 2).quantize(unit) for n in (-7, -5, -3, 1, 3, 5, 7) if scale or precision > 2]
-    return [*(value for value in found if value.copy_abs() <= most), most, most.copy_negate()]
+@dataclasses.dataclass(frozen=True, slots=True)
+class Literal:
+    """An argument that stands in the text."""
+
+    value: Any
 
 
-_DAYS = [0, 1, -1, 59, 60, 365, 789, 11016, 11017, 18321, 18322, 19782, 19783, 19789, 19790, 20454, 20453, -719162]
-_DAYS += [2932896, -135140, -141428, 47541, 20089, 20088, 20087, 20086, 20085, 20084, 20083, -25508, 10957, 18261]
-_DAY = 86_400_000_000
-
-STRINGS = [
-    "",
-    " ",
-    "  ",
-    "a",
-    "A",
-    "b",
-    "abc",
-    "ABC",
-    "Spark SQL",
-    " padded  ",
-    "a,b,,c",
-    ",",
-    ".",
-    "a.b.c",
-    "aaa",
-    "aa",
-]
-STRINGS += [
-    "ß",
-    "İstanbul",
-    "ΑΣ",
-    "ΑΣ ΣΑ",
-    "ὈΔΥΣΣΕΎΣ",
-    "ﬁx",
-    "ǆ ǅ",
-    "e\u0301",
-    "é",
-    "😀",
-    "a😀b",
-    "\ud7ff\ue000",
-    "\U0010ffff",
-]
-STRINGS += ["\t x \n", "\u00a0x\u00a0", "\x00", "0", "-1", "12", "007", "%", "_", "a_c", "100%", "\\", "a\\b", "O'Neil"]
-STRINGS += [
-    "2024-02-29",
-    "x" * 3000,
-    "banana",
-    "an",
-    "\r\n",
-    "line\n",
-    "line\r\nnext",
-    "\u2028",
-    "ı I",
-    "Kelvin \u212a",
-]
-STRINGS += ["\u019b\u0264 \ua7cb", "hello world", "HELLO wORLD", "日本語", "a\tb", "true", "NULL", "ab" * 40, "ŉ", "ﬀ"]
-
-POOLS: dict[Kind, list[Any]] = {
-    Kind.BOOLEAN: [True, False],
-    Kind.INT: [0, 1, -1, 2, 3, -2, 7, 10, 31, 32, 63, 64, 100, 255, 256, -255, 1000, 2024, 65535, 2**31 - 1, -(2**31), 2**30]
-    + [-(2**31) + 1, 2**31 - 2, 123456789],
-    Kind.BIGINT: [0, 1, -1, 2, 5, -7, 10, 63, 100, 2**31, -(2**31) - 1, 2**53, 2**53 + 1, -(2**53) - 1, 10**18]
-    + [2**63 - 1, -(2**63), -(2**63) + 1, 86400, 1700000000, 1700000000123, 1700000000123456, -62135596800, 253402300799],
-    Kind.DOUBLE: [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 0.1, 1e-5, 3.14159, 2.675, 1e15, 1e16, 123456.789, 1e17]
-    + [-1e18, 9.3e18, 1e22, 1e300, -1e308, 5e-324, 2.2250738585072014e-308, float("nan"), float("inf"), float("-inf")]
-    + [100.0, 10.0, 2.0, 8.0, 3.0, 0.3, 45.0, -3.7, 2147483648.0, 9223372036854775807.0, 1.7976931348623157e308],
-    Kind.STRING: STRINGS,
-    Kind.BINARY: [b"", b"\x00", b"abc", b"\xff\xfe", bytes(range(256)), b" a ", b"a" * 100, "é😀".encode(), b"\x80\x81"],
-    Kind.DATE: _DAYS,
-    Kind.TIMESTAMP: [d * _DAY for d in _DAYS] + [d * _DAY + 86399999999 for d in _DAYS]
-    + [1, -1, 1700000000123456, 1709210096987654, -1234567, 999999, 1000000, -62135596800000000, 253402300799999999],
-}  # fmt: skip
-# Whole numbers that are positions, lengths, counts: most of them within the texts and arrays that they meet.
-SMALL = [-7, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 8, 9, 13, 40]
-
-CONCRETE = {
-    "integral": (types.INT, types.BIGINT),
-    "decimal": (types.decimal(10, 2), types.decimal(38, 18), types.decimal(38, 0), types.decimal(5, 5), types.decimal(3, 0)),
-    "numeric": (types.INT, types.BIGINT, types.DOUBLE, types.decimal(10, 2)),
-    "array": (types.array(types.INT), types.array(types.STRING), types.array(types.array(types.INT))),
-    "any": (
-        types.BOOLEAN, types.INT, types.BIGINT, types.DOUBLE, types.decimal(10, 2), types.decimal(38, 18), types.STRING,
-        types.BINARY, types.DATE, types.TIMESTAMP, types.array(types.INT), types.array(types.array(types.INT)),
-    ),
-}  # fmt: skip
-GENERIC = (
-    types.BOOLEAN, types.INT, types.BIGINT, types.DOUBLE, types.decimal(10, 2), types.STRING, types.BINARY, types.DATE,
-    types.TIMESTAMP, types.array(types.INT), types.array(types.DOUBLE),
-)  # fmt: skip
-# Of these T has to be widened: what each argument is, in turn.
-MIXED = ((types.INT, types.BIGINT), (types.BIGINT, types.DOUBLE), (types.decimal(10, 2), types.INT))
-
-# Literals by (function, parameter) or by parameter.
-LITERALS: dict[tuple[str, str] | str, list[Any]] = {}
-# Other values for a parameter than those of its type.
-SPECIAL: dict[tuple[str, str] | str, list[Any]] = {}
-SMALL_NAMES = frozenset({"position", "count", "length", "times", "part_number", "start", "index", "places", "bits"})
+@dataclasses.dataclass(frozen=True, slots=True)
+class Raising:
+    """An argument whose evaluation raises."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Case:
-    """One call: its SQL, its Python, and the columns that it reads."""
+    """One call: its SQL, what it resolves to, its arguments (names of columns where they are texts)."""
 
     function: Function
     sql: str
     call: Call
-    arguments: tuple[str | tuple[Any], ...]  # the name of a column, or a literal in a tuple
+    arguments: tuple[str | Literal | Raising, ...]
     given: tuple[ColumnType, ...]  # before widening
+
+    def shown(self, row: dict[str, Any]) -> list[Any]:
+        """The arguments in this row, for a message."""
+        return [row[argument] if isinstance(argument, str) else argument for argument in self.arguments]
 
 
 def value_of(case: Case, row: dict[str, Any]) -> Any:
-    """What Python makes of the case in this row."""
-    compiled = _compiled(case.call)
+    """What Python makes of the case in this row; RAISED where it raises an error of a row."""
     values: list[Any] = []
     for argument, given, into in zip(case.arguments, case.given, case.call.parameters, strict=True):
-        value = argument[0] if isinstance(argument, tuple) else row[argument]
-        if value is RAISING:
-            return RAISED
+        if isinstance(argument, Raising):
+            if case.call.signature.strict:
+                return RAISED
+            values.append(None)  # the template raises by itself, if it comes there
+            continue
+        value = argument.value if isinstance(argument, Literal) else row[argument]
         if value is None and case.call.signature.strict:
             return None
         values.append(widened(value, given, into))
+    raising = tuple(isinstance(argument, Raising) for argument in case.arguments)
     try:
-        return compiled(*values)
+        return _compiled(case.call, raising)(*values)
     except errors.ROW_ERRORS:
         return RAISED
 
 
-_CACHE: dict[tuple[int, Call], Callable[..., Any]] = {}
+def _raise() -> NoReturn:
+    message = "an argument raises"
+    raise errors.EvaluationError(message)
 
 
-def _compiled(call: Call) -> Callable[..., Any]:
-    key = (id(call.signature), call)
-    if key not in _CACHE:
-        names = [f"a{index}" for index in range(len(call.parameters))]
-        source = f"lambda {', '.join(names)}: {call.source(names)}"
-        _CACHE[key] = eval(source, dict(registry.NAMESPACE))  # noqa: S307 (our own templates)
-    return _CACHE[key]
+@functools.cache
+def _compiled(call: Call, raising: tuple[bool, ...]) -> Callable[..., Any]:
+    names = [f"a{index}" for index in range(len(call.parameters))]
+    sources = ["_raise()" if bad else name for name, bad in zip(names, raising, strict=True)]
+    source = f"lambda {', '.join(names)}: {call.source(sources)}"
+    function: Callable[..., Any] = eval(source, {**registry.NAMESPACE, "_raise": _raise})  # noqa: S307 (our templates)
+    return function
 
 
 def widened(value: Any, given: ColumnType, into: ColumnType) -> Any:
@@ -183,28 +101,15 @@ def widened(value: Any, given: ColumnType, into: ColumnType) -> Any:
     if into.kind is Kind.DOUBLE:
         return float(value)
     if into.kind is Kind.DECIMAL:
-        return decimal.Decimal(value).quantize(_WHOLE.scaleb(-into.scale), context=decimal.Context(prec=80))
+        unit = decimal.Decimal((0, (1,), -into.scale))
+        return decimal.Decimal(value).quantize(unit, context=decimal.Context(prec=80))
     return value
-
-
-def pool(kind: ColumnType) -> list[Any]:
-    """The edge values of a type, without null."""
-    if kind.kind is Kind.DECIMAL:
-        return _decimals(kind.precision, kind.scale)
-    if kind.kind is Kind.ARRAY and kind.element:
-        inner = pool(kind.element)
-        dice = random.Random(str(kind))  # noqa: S311 (reproducible, no secret)
-        few = [*inner[:6], None]
-        arrays: list[Any] = [[], [None], [inner[0]], [None, None], inner[:3], inner[2::-1], inner[:2] * 2]
-        arrays += [[dice.choice(inner) for _ in range(dice.randrange(1, 6))] for _ in range(6)]
-        return arrays + [[dice.choice(few) for _ in range(dice.randrange(2, 9))] for _ in range(16)]
-    return POOLS[kind.kind]
 
 
 class Table:
     """The rows that all cases share; columns are added as cases ask for them."""
 
-    def __init__(self, rows: int = MAX_ROWS) -> None:
+    def __init__(self, rows: int) -> None:
         self.count = rows
         self.columns: dict[str, tuple[ColumnType, list[Any]]] = {}
 
@@ -213,7 +118,7 @@ class Table:
         name = "c_" + "".join(c if c.isalnum() else "_" for c in f"{kind}_{label}_{copy}").lower()
         if name not in self.columns:
             dice = random.Random(name)  # noqa: S311 (reproducible, no secret)
-            own = list(values if values is not None else pool(kind))
+            own = list(function_values.pool(kind) if values is None else values)
             own += [None] * max(1, len(own) // 12)
             filled: list[Any] = []
             while len(filled) < self.count:
@@ -221,6 +126,10 @@ class Table:
                 filled += own
             self.columns[name] = (kind, filled[: self.count])
         return name
+
+    def nulls(self, kind: ColumnType) -> str:
+        """The name of a column of nulls: a literal NULL would let Spark decide before there are rows."""
+        return self.column(kind, 0, [None], "null")
 
     @property
     def schema(self) -> Schema:
@@ -234,27 +143,42 @@ class Table:
 
 
 def cases(function: Function, table: Table) -> Iterator[Case]:
-    """The calls of a function: every signature, with every type that its families stand for."""
+    """The calls of a function: every signature, with every type that its families stand for, and all its literals."""
     for signature in function.signatures:
-        for width in (0, 1) if signature.variadic else (0,):
-            parameters = signature.spread(len(signature.parameters) + width)
-            assert parameters is not None
+        for more in (0, 1) if signature.variadic else (0,):
+            parameters = signature.spread(len(signature.parameters) + more) or ()
             for given in _types(parameters):
-                yield from _cases(function, signature, parameters, given, table)
+                combined = list(itertools.product(*_choices(function, parameters, given, table)))
+                dice = random.Random(function.name)  # noqa: S311 (reproducible, no secret)
+                for arguments in dice.sample(combined, min(len(combined), _COMBINATIONS)):
+                    yield from _case(function, signature, arguments, given)
+
+
+def orders(function: Function, table: Table) -> Iterator[Case]:
+    """Calls in which one argument raises, alone and with a null in another place: who is evaluated first?"""
+    for signature in function.signatures:
+        parameters = signature.spread(len(signature.parameters) + signature.variadic) or ()
+        given = next(_types(parameters))
+        plain: list[str | Literal] = [choice[0] for choice in _choices(function, parameters, given, table)]
+        places = [index for index, parameter in enumerate(parameters) if not parameter.literal]
+        for bad, null in itertools.product(places, places):
+            arguments: list[str | Literal | Raising] = list(plain)
+            arguments[null] = table.nulls(given[null])
+            arguments[bad] = Raising()
+            yield from _case(function, signature, arguments, given)
 
 
 def _types(parameters: Sequence[Parameter]) -> Iterator[tuple[ColumnType, ...]]:
-    """The types for the parameters: families one after the other, T the same everywhere, and mixed once."""
+    """The types for the parameters: families one after the other; T the same everywhere, and mixed."""
     if any(isinstance(p.accepts, str) and "T" in p.accepts for p in parameters):
-        for kind in GENERIC:
+        for kind in function_values.GENERIC:
             yield tuple(_bound(p, kind) for p in parameters)
-        if len(parameters) > 1:
-            for mixed in MIXED:
-                yield tuple(_bound(p, mixed[i % 2]) for i, p in enumerate(parameters))
+        for mixed in function_values.MIXED if len(parameters) > 1 else ():
+            yield tuple(_bound(p, mixed[i % 2]) for i, p in enumerate(parameters))
         return
-    choices = [CONCRETE[p.accepts] if isinstance(p.accepts, str) else (p.accepts,) for p in parameters]
-    longest = max(map(len, choices), default=1)
-    for index in range(longest):
+    concrete = function_values.CONCRETE
+    choices = [concrete[p.accepts] if isinstance(p.accepts, str) else (p.accepts,) for p in parameters]
+    for index in range(max(map(len, choices), default=1)):
         yield tuple(choice[(index + shift) % len(choice)] for shift, choice in enumerate(choices))
 
 
@@ -262,48 +186,61 @@ def _bound(parameter: Parameter, kind: ColumnType) -> ColumnType:
     if isinstance(parameter.accepts, ColumnType):
         return parameter.accepts
     if "T" not in parameter.accepts:
-        return CONCRETE[parameter.accepts][0]
+        return function_values.CONCRETE[parameter.accepts][0]
     for _ in range(parameter.accepts.count("<")):
         kind = types.array(kind)
     return kind
 
 
-def _cases(
-    function: Function,
-    signature: Signature,
-    parameters: Sequence[Parameter],
-    given: tuple[ColumnType, ...],
-    table: Table,
-) -> Iterator[Case]:
-    choices: list[list[str | tuple[Any]]] = []
+def _choices(
+    function: Function, parameters: Sequence[Parameter], given: Sequence[ColumnType], table: Table
+) -> list[list[str | Literal]]:
+    """What each argument may be: one column, or all literals."""
+    found: list[list[str | Literal]] = []
     for copy, (parameter, kind) in enumerate(zip(parameters, given, strict=True)):
         named = (function.name, parameter.name)
         if parameter.literal:
-            literals = LITERALS.get(named) or LITERALS[parameter.name]
-            choices.append([(value,) for value in literals])
+            literals = function_values.LITERALS.get(named) or function_values.LITERALS[parameter.name]
+            found.append([Literal(value) for value in literals])
             continue
-        values = SPECIAL.get(named) or SPECIAL.get(parameter.name)
-        label = "_".join(named) if named in SPECIAL else parameter.name if values else ""
-        if values is None and kind.kind in (Kind.INT, Kind.BIGINT) and parameter.name in SMALL_NAMES:
-            values, label = SMALL, "small"
-        choices.append([table.column(kind, copy % _COPIES, values, label)])
-    for arguments in itertools.product(*choices):
-        known = [
-            Argument(t, isinstance(a, tuple), a[0] if isinstance(a, tuple) else None)
-            for a, t in zip(arguments, given, strict=True)
-        ]
-        call = function.resolve(known)
-        if call is None:
-            assert signature.tight, (function.name, given)
-            continue
-        if call.objection or call.signature is not signature:
-            continue  # outside the subset, or a call that an earlier signature answers
-        texts = [literal(a[0], t) if isinstance(a, tuple) else a for a, t in zip(arguments, given, strict=True)]
-        yield Case(function, f"{function.name}({', '.join(texts)})", call, arguments, given)
+        key: function_values.Key = named if named in function_values.SPECIAL else parameter.name
+        values, label = function_values.SPECIAL.get(key), "_".join(key) if isinstance(key, tuple) else key
+        if values is None:
+            small = kind.kind in (Kind.INT, Kind.BIGINT) and parameter.name in function_values.SMALL_NAMES
+            values, label = (function_values.SMALL, "small") if small else (None, "")
+        found.append([table.column(kind, copy % _COPIES, values, label)])
+    return found
 
 
-def literal(value: Any, kind: ColumnType) -> str:
+def _case(
+    function: Function,
+    signature: Signature,
+    arguments: Sequence[str | Literal | Raising],
+    given: tuple[ColumnType, ...],
+) -> Iterator[Case]:
+    known: list[Argument] = []
+    texts: list[str] = []
+    for argument, kind in zip(arguments, given, strict=True):
+        fixed = isinstance(argument, Literal)
+        known.append(Argument(kind, fixed, argument.value if isinstance(argument, Literal) else None))
+        raising = f"CAST(raise_error('x') AS {kind})"
+        texts.append(
+            literal(argument.value)
+            if isinstance(argument, Literal)
+            else argument
+            if isinstance(argument, str)
+            else raising
+        )
+    call = function.resolve(known)
+    if call is None:
+        assert signature.tight, f"{function.name}{tuple(map(str, given))} fits nothing"
+        return
+    if not call.objection and call.signature is signature:  # inside the subset, and no earlier signature answers
+        yield Case(function, f"{function.name}({', '.join(texts)})", call, tuple(arguments), given)
+
+
+def literal(value: Any) -> str:
     """The SQL of a literal."""
     if isinstance(value, str):
         return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
-    return f"{value}L" if kind.kind is Kind.BIGINT else str(value)
+    return str(value)

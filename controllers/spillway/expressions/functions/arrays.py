@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -127,23 +128,18 @@ FUNCTIONS.append(
 )
 
 
-def concat(*arrays: list[Any] | None) -> list[Any] | None:
-    """One after the other; None if one of them is."""
-    found: list[Any] = []
-    for array in arrays:
-        if array is None:
-            return None
-        found += array
-    return found
+def concat(*arrays: list[Any]) -> list[Any]:
+    """One after the other."""
+    return list(itertools.chain.from_iterable(arrays))
 
 
 FUNCTIONS.append(
     Function(
         "concat",
         (
-            of("text string ...", "string", "strings.concat({all})", strict=False),
-            of("bytes binary ...", "binary", "strings.concat_bytes({all})", strict=False),
-            of("array array<T> ...", _own, "arrays.concat({all})", strict=False),
+            of("text string ...", "string", "''.join(({all}))"),
+            of("bytes binary ...", "binary", "b''.join(({all}))"),
+            of("array array<T> ...", _own, "arrays.concat({all})"),
         ),
         "Texts, binaries or arrays, one after the other; null if one of them is null.",
         (("concat('Spark', 'SQL')", "'SparkSQL'"), ("concat(array(1), array(2, 3))", "array(1, 2, 3)")),
@@ -161,7 +157,7 @@ FUNCTIONS.append(
 
 def flatten(arrays: list[list[Any] | None]) -> list[Any] | None:
     """The elements of the arrays; None if one of them is."""
-    return concat(*arrays)
+    return None if None in arrays else list(itertools.chain.from_iterable(filter(None, arrays)))
 
 
 FUNCTIONS.append(
@@ -228,7 +224,15 @@ FUNCTIONS.append(
 FUNCTIONS.append(
     Function(
         "array_append",
-        (of("array array<T>, value T", _own, "arrays.append({0}, {1})", strict=False, tight=True),),
+        (
+            of(
+                "array array<T>, value T",
+                _own,
+                "(None if (_t := {0}) is None else arrays.append(_t, {1}))",
+                strict=False,
+                tight=True,
+            ),
+        ),
         "The array with the value, also a null, behind it; null if the array is.",
         (("array_append(array('b', 'd'), 'c')", "array('b', 'd', 'c')"),),
     )
@@ -236,21 +240,29 @@ FUNCTIONS.append(
 FUNCTIONS.append(
     Function(
         "array_prepend",
-        (of("array array<T>, value T", _own, "arrays.prepend({0}, {1})", strict=False, tight=True),),
+        (
+            of(
+                "array array<T>, value T",
+                _own,
+                "(None if (_t := {0}) is None else arrays.prepend(_t, {1}))",
+                strict=False,
+                tight=True,
+            ),
+        ),
         "The array with the value, also a null, before it; null if the array is.",
         (("array_prepend(array('b', 'd'), 'c')", "array('c', 'b', 'd')"),),
     )
 )
 
 
-def append(array: list[Any] | None, value: Any) -> list[Any] | None:
+def append(array: list[Any], value: Any) -> list[Any]:
     """The array and the value."""
-    return None if array is None else [*array, value]
+    return [*array, value]
 
 
-def prepend(array: list[Any] | None, value: Any) -> list[Any] | None:
+def prepend(array: list[Any], value: Any) -> list[Any]:
     """The value and the array."""
-    return None if array is None else [value, *array]
+    return [value, *array]
 
 
 def repeat(value: Any, count: int | None) -> list[Any] | None:
@@ -286,7 +298,7 @@ FUNCTIONS.append(
         "array_join",
         (
             of("array array<string>, delimiter string", "string", "arrays.join({0}, {1})"),
-            of("array array<string>, delimiter string, null string", "string", "arrays.join({0}, {1}, {2})"),
+            of("array array<string>, delimiter string, null string literal", "string", "arrays.join({0}, {1}, {2})"),
         ),
         "The elements joined by the delimiter; nulls are left out, or replaced by the third argument.",
         (

@@ -59,7 +59,6 @@ FUNCTIONS.append(
         (of("condition boolean, then T, otherwise T", _second, "({1} if {0} else {2})", strict=False),),
         "The second value where the condition is true, the third where it is false or null; only one is evaluated.",
         (("if(1 < 2, 'a', 'b')", "'a'"), ("if(NULL, 'a', 'b')", "'b'")),
-        ("iff",),
     )
 )
 FUNCTIONS.append(
@@ -196,13 +195,5 @@ FUNCTIONS.append(
         (of("value T, value T ...", _first, "general.least({all})", strict=False),),
         "The least of the values that are not null; null if all are.",
         (("least(10, 9, NULL, 4)", "4"), ("least('a', 'B')", "'B'")),
-    )
-)
-FUNCTIONS.append(
-    Function(
-        "typeof",
-        (of("value any", "string", "{types[0]!r}", strict=False),),
-        "The name of the value's type.",
-        (("typeof(1)", "'int'"), ("typeof(array(1.5))", "'array<decimal(2,1)>'")),
     )
 )

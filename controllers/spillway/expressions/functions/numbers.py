@@ -263,17 +263,31 @@ def no_decimals(arguments: Sequence[Argument]) -> str:
 
 
 def _doubles_or_whole(python: str, double: str) -> tuple[Signature, ...]:
+    """Spark evaluates the divisor first, and where it is null not the dividend."""
+    python, double = (f"(None if (_t := {{1}}) is None else {template})" for template in (python, double))
     return (
-        of("dividend int, divisor int", "int", python.replace("#", "32")),
-        of("dividend bigint, divisor bigint", "bigint", python.replace("#", "64")),
+        of("dividend int, divisor int", "int", python.replace("#", "32"), strict=False),
+        of("dividend bigint, divisor bigint", "bigint", python.replace("#", "64"), strict=False),
         of("dividend decimal, divisor numeric", _own, "", check=no_decimals),
         of("dividend numeric, divisor decimal", _own, "", check=no_decimals),
-        of("dividend double, divisor double", "double", double),
+        of("dividend double, divisor double", "double", double, strict=False),
     )
 
 
-def pmod(dividend: int, divisor: int, bits: int) -> int:
+def mod(divisor: int, dividend: int | None) -> int | None:
+    """The remainder."""
+    return None if dividend is None else arithmetic.remainder(dividend, divisor)
+
+
+def mod_double(divisor: float, dividend: float | None) -> float | None:
+    """The remainder."""
+    return None if dividend is None else arithmetic.double_remainder(dividend, divisor)
+
+
+def pmod(divisor: int, dividend: int | None, bits: int) -> int | None:
     """The remainder, brought to the positive side by adding the divisor once, which wraps around as in Java."""
+    if dividend is None:
+        return None
     found = arithmetic.remainder(dividend, divisor)
     if found >= 0:
         return found
@@ -281,8 +295,10 @@ def pmod(dividend: int, divisor: int, bits: int) -> int:
     return arithmetic.remainder(found + (1 << bits) if found < -(1 << bits - 1) else found, divisor)
 
 
-def pmod_double(dividend: float, divisor: float) -> float:
+def pmod_double(divisor: float, dividend: float | None) -> float | None:
     """The remainder, brought to the positive side by adding the divisor once."""
+    if dividend is None:
+        return None
     found = arithmetic.double_remainder(dividend, divisor)
     return arithmetic.double_remainder(found + divisor, divisor) if found < 0 else found
 
@@ -290,7 +306,7 @@ def pmod_double(dividend: float, divisor: float) -> float:
 FUNCTIONS.append(
     Function(
         "mod",
-        _doubles_or_whole("numbers.arithmetic.remainder({0}, {1})", "numbers.arithmetic.double_remainder({0}, {1})"),
+        _doubles_or_whole("numbers.mod(_t, {0})", "numbers.mod_double(_t, {0})"),
         "The remainder, with the sign of the dividend, as the operator `%`; an error for a zero divisor.",
         (("mod(7, 3)", "1"), ("mod(-7, 3)", "-1")),
     )
@@ -298,7 +314,7 @@ FUNCTIONS.append(
 FUNCTIONS.append(
     Function(
         "pmod",
-        _doubles_or_whole("numbers.pmod({0}, {1}, #)", "numbers.pmod_double({0}, {1})"),
+        _doubles_or_whole("numbers.pmod(_t, {0}, #)", "numbers.pmod_double(_t, {0})"),
         "The remainder, positive for a positive divisor; an error for a zero divisor.",
         (("pmod(10, 3)", "1"), ("pmod(-10, 3)", "2")),
     )

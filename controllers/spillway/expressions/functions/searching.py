@@ -70,7 +70,7 @@ FUNCTIONS.append(
         "The position (from 1) of the first occurrence of the part in the text at or after start, 0 if there is none or"
         " start is below 1; 1 for an empty part.",
         (("locate('a', 'banana')", "2"), ("locate('a', 'banana', 3)", "4"), ("locate('x', 'banana')", "0")),
-        ("position", "charindex"),
+        ("position",),
     )
 )
 

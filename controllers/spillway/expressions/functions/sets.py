@@ -23,13 +23,13 @@ def _hashable(value: Any) -> Any:
 
 
 def _one_zero(value: Any) -> Any:
-    """Spark gives 0.0 for -0.0 here, but not in array_distinct."""
+    """Spark gives 0.0 for -0.0 in these functions; only array_distinct of plain doubles leaves it."""
     if isinstance(value, list):
         return [_one_zero(item) for item in value]
     return value + 0.0 if isinstance(value, float) else value
 
 
-def distinct(array: list[Any]) -> list[Any]:
+def _distinct(array: list[Any]) -> list[Any]:
     """Each element once, where it is first."""
     seen: dict[Any, Any] = {}
     for item in array:
@@ -37,21 +37,26 @@ def distinct(array: list[Any]) -> list[Any]:
     return list(seen.values())
 
 
+def distinct(array: list[Any]) -> list[Any]:
+    """Each element once, where it is first."""
+    return _distinct([_one_zero(item) if isinstance(item, list) else item for item in array])
+
+
 def union(one: list[Any], other: list[Any]) -> list[Any]:
     """The elements of both, each once."""
-    return distinct(_one_zero(one + other))
+    return _distinct(_one_zero(one + other))
 
 
 def intersect(one: list[Any], other: list[Any]) -> list[Any]:
     """The elements of one that are in the other, each once."""
     keys = set(map(_hashable, other))
-    return distinct(_one_zero([item for item in one if _hashable(item) in keys]))
+    return _distinct(_one_zero([item for item in one if _hashable(item) in keys]))
 
 
 def without(one: list[Any], other: list[Any]) -> list[Any]:
     """The elements of one that are not in the other, each once."""
     keys = set(map(_hashable, other))
-    return distinct(_one_zero([item for item in one if _hashable(item) not in keys]))
+    return _distinct(_one_zero([item for item in one if _hashable(item) not in keys]))
 
 
 def overlap(one: list[Any], other: list[Any]) -> bool | None:

@@ -25,7 +25,8 @@ type of the result, and `Call.source`, which puts the Python source of the argum
 A strict signature means: the arguments are evaluated from left to right, the first null ends it with null (the
 arguments after it are *not* evaluated, so their errors don't happen), and the template gets non-null values.
 Otherwise the template gets the arguments as they are, null being `None`, and decides itself what is evaluated: the
-compiler puts the expressions in place, and doesn't evaluate them beforehand.
+compiler puts the expressions in place, and doesn't evaluate them beforehand. Where a null and an error meet, the form
+that Spark compiles decides (its interpreter evaluates `concat` and a few others in another order).
 """
 
 from __future__ import annotations

@@ -250,16 +250,6 @@ FUNCTIONS.append(_padded("lpad", "left", (("lpad('7', 3, '0')", "'007'"), ("lpad
 FUNCTIONS.append(_padded("rpad", "right", (("rpad('ab', 5, 'xyz')", "'abxyz'"), ("rpad('Spark', 3)", "'Spa'"))))
 
 
-def concat(*texts: str | None) -> str | None:
-    """One after the other; null if one of them is."""
-    return None if None in texts else "".join(texts)  # type: ignore[arg-type]
-
-
-def concat_bytes(*parts: bytes | None) -> bytes | None:
-    """One after the other; null if one of them is."""
-    return None if None in parts else b"".join(parts)  # type: ignore[arg-type]
-
-
 def concat_ws(separator: str | None, *parts: str | Sequence[str | None] | None) -> str | None:
     """The texts and the elements of the arrays that are not null, with the separator in between."""
     if separator is None:
