@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from spillway.controllers.costmodel import exact, flow
@@ -91,7 +91,7 @@ def follow(
         incoming = [edges[name] for name in node.inputs]
         inflow = Inflow.source(exact.exact(workload[node.name])) if node.is_source else Inflow.merged(incoming)
         prices = Prices.of(data_flow, node, slot)
-        work = _work(node, settings[node.name], inflow, Inflow.idle(incoming), prices, limited)
+        work = _work(node, settings[node.name], prices, inflow, incoming, limited=limited)
         works.append(work)
         for output in node.outputs:
             rate, frame = work.rates_out[output.name], settings[node.name].frame
@@ -99,12 +99,15 @@ def follow(
     return tuple(works)
 
 
-def _work(node: Node, setting: Setting, inflow: Inflow, idle: Inflow, prices: Prices, limited: bool) -> Work:
+def _work(
+    node: Node, setting: Setting, prices: Prices, inflow: Inflow, incoming: Sequence[Edge], *, limited: bool
+) -> Work:
     """One node: min{R_in, C} is R_in·min{1, dop/demand}, which needs no capacity that might be infinite."""
     demand = prices.demand(inflow, setting.frame)
     overloaded = limited and demand.most > setting.parallelism
     share = setting.parallelism / demand.most if overloaded else Fraction(1)
     done = inflow.records * share
     rates_out = {output.name: exact.on_grid(exact.exact(output.selectivity) * done) for output in node.outputs}
-    cost = demand.most / inflow.records if inflow.records else prices.demand(idle, setting.frame).most
+    # An idle node can do something all the same: as much as of the dearest kind that could come.
+    cost = demand.most / inflow.records if inflow.records else prices.demand(Inflow.idle(incoming), setting.frame).most
     return Work(node, setting.parallelism, inflow, demand, share, done, rates_out, cost)

@@ -67,13 +67,17 @@ class Inflow:
     @classmethod
     def merged(cls, edges: Iterable[Edge]) -> Self:
         """Σ R_out, Σ R_out/b_out and Σ R_out·rs_out (Eq. 3.16, 3.20, 3.26)."""
-        rates: dict[int, Fraction] = {}  # by frame: fewer divisions, and the same sum
-        size = Fraction(0)
+        by_frame: dict[int, list[Fraction]] = {}
+        sizes: list[Fraction] = []
         for edge in edges:
-            rates[edge.frame] = rates.get(edge.frame, Fraction(0)) + edge.rate
-            size += edge.rate * edge.record_size
-        frames = sum((rate / frame for frame, rate in rates.items()), Fraction(0))
-        return cls(sum(rates.values(), Fraction(0)), frames, size)
+            by_frame.setdefault(edge.frame, []).append(edge.rate)
+            sizes.append(edge.rate * edge.record_size)
+        rates = {frame: exact.total(terms) for frame, terms in by_frame.items()}
+        return cls(
+            exact.total(rates.values()),
+            exact.total(rate / frame for frame, rate in rates.items()),
+            exact.total(sizes),
+        )
 
     @classmethod
     def idle(cls, edges: Iterable[Edge]) -> Self:

@@ -9,6 +9,7 @@ or not by luck. A relative tolerance would move the problem: whoever sits on its
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from fractions import Fraction
 
 Number = float | Fraction  # what is measured or written, or computed without rounding
@@ -38,6 +39,13 @@ def approximate(value: Fraction) -> float:
 def on_grid(value: Fraction) -> Fraction:
     """The value, or what is next below it among the multiples of 1/RATE_GRID."""
     return Fraction(value.numerator * RATE_GRID // value.denominator, RATE_GRID)
+
+
+def total(values: Iterable[Fraction]) -> Fraction:
+    """The sum, over one common denominator: reduced once and not at every step, which is most of the time of a sum."""
+    terms = tuple(values)
+    common = math.lcm(*(term.denominator for term in terms))
+    return Fraction(sum(term.numerator * (common // term.denominator) for term in terms), common)
 
 
 def check(value: Number, what: str, *, above_zero: bool = False) -> None:

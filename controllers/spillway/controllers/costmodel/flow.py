@@ -9,7 +9,7 @@ from typing import Self
 
 from spillway.controllers.costmodel import exact
 from spillway.controllers.costmodel.exact import Number
-from spillway.model import operators
+from spillway.model import operators, quantities
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -35,21 +35,27 @@ class Costs:
             exact.check(getattr(self, field.name), field.name)
 
     @classmethod
-    def declared(cls, declared: operators.Costs | None, otherwise: Costs | None = None) -> Costs:
-        """The costs as a StreamJob declares them; what it leaves out as `otherwise` has it."""
-        durations = () if declared is None else (declared.cpu, declared.fetch, declared.emit)
-        seconds = {
-            name: duration.seconds
-            for name, duration in zip(("cpu", "fetch", "emit"), durations, strict=False)
-            if duration is not None
-        }
-        rest = {} if declared is None else {"selectivity": declared.selectivity, "record_size": declared.record_size}
-        known = seconds | {name: float(value) for name, value in rest.items() if value is not None}
-        names = tuple(field.name for field in dataclasses.fields(cls))
-        if otherwise is None and (missing := [name for name in names if name not in known]):
+    def declared(
+        cls, declared: operators.Costs | None, otherwise: Costs | None = None, *, is_source: bool = False
+    ) -> Costs:
+        """The costs as a StreamJob declares them; what it leaves out as `otherwise` has it, or nothing is assumed.
+
+        A source has nothing to fetch, so that is not asked of it.
+        """
+        known: dict[str, float] = {"fetch": 0.0} if is_source else {}
+        missing: list[str] = []
+        for name in (field.name for field in dataclasses.fields(cls)):
+            value = getattr(declared, name, None)
+            if value is not None:
+                known[name] = value.seconds if isinstance(value, quantities.Duration) else float(value)
+            elif otherwise is not None:
+                known[name] = getattr(otherwise, name)
+            elif name not in known:
+                missing.append(name)
+        if missing:
             message = f"costs say nothing about {', '.join(missing)}; declare or profile them"
             raise ValueError(message)
-        return cls(**{name: known[name] if name in known else getattr(otherwise, name) for name in names})
+        return cls(**known)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

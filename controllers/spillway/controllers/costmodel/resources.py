@@ -73,10 +73,13 @@ def minimise(
     if largest_frame is not None and largest_frame < 1:
         message = f"largest_frame is {largest_frame}; a frame has at least 1 record"
         raise ValueError(message)
-    state = _State(data_flow, largest_frame)
+    state = _State(largest_frame)
     for node in data_flow.nodes:
-        rate = exact.exact(workload[node.name]) if node.is_source else state.inflow(node).records
-        state.settle(node, rate, Prices.of(data_flow, node, slot, headroom))
+        prices = Prices.of(data_flow, node, slot, headroom)
+        if node.is_source:
+            state.settle(node, prices, Inflow.source(exact.exact(workload[node.name])))
+        else:
+            state.settle(node, prices, Inflow.merged(state.edges(data_flow, node)))
     settings = {
         node.name: Setting(state.slots[node.name], state.frames[node.name] if data_flow.is_read(node) else None)
         for node in data_flow.nodes
@@ -85,62 +88,59 @@ def minimise(
 
 
 class _State:
-    """What is known so far: slots, frames (that later nodes may still raise), and the rates of outputs."""
+    """What is known so far: slots, frames (that later nodes may still raise), and what each output gives."""
 
-    def __init__(self, data_flow: Flow, largest: int | None) -> None:
-        self.flow = data_flow
+    def __init__(self, largest: int | None) -> None:
         self.largest = largest
         self.slots: dict[str, int] = {}
         self.sized_by: dict[str, Bound] = {}
         self.frames: dict[str, int] = {}
-        self.rates: dict[str, Fraction] = {}
+        self.rates: dict[str, Fraction] = {}  # by output
+        self.sizes: dict[str, Fraction] = {}  # by output
+        self.producers: dict[str, dict[str, list[Fraction]]] = {}  # by node, by producer: the rates of its edges
 
-    def inflow(self, node: Node) -> Inflow:
-        """What comes over all edges of a node, with the frames as they are now."""
-        return Inflow.merged(
-            Edge(self.rates[name], self.frames[owner.name], exact.exact(_output_size(owner, name)))
-            for name in node.inputs
-            for owner in (self.flow.owners[name],)
-        )
+    def edges(self, data_flow: Flow, node: Node) -> list[Edge]:
+        """What comes over each edge of a node, with the frames as they are now."""
+        rates = self.producers[node.name] = {}
+        for name in node.inputs:
+            rates.setdefault(data_flow.owners[name].name, []).append(self.rates[name])
+        owners = (data_flow.owners[name].name for name in node.inputs)
+        return [
+            Edge(self.rates[name], self.frames[owner], self.sizes[name])
+            for name, owner in zip(node.inputs, owners, strict=True)
+        ]
 
-    def settle(self, node: Node, rate: Fraction, prices: Prices) -> None:
+    def settle(self, node: Node, prices: Prices, inflow: Inflow) -> None:
         """Lines 10 to 29 for one node."""
-        inflow = Inflow.source(rate) if node.is_source else self.inflow(node)
+        rate = inflow.records
         self.slots[node.name], self.sized_by[node.name] = _fewest(prices, inflow, self.largest)
-        # What is left of 1/r_in for frames; when nothing comes there is all the time in the world, and frames of 1 do.
-        left = self.slots[node.name] / rate - prices.cpu if rate else None
-        if left is not None and prices.fetch:
-            self._raise_frames(node, _least_frame_in(prices, left, self.largest), inflow)
-        if left is None or not prices.emit:
-            self.frames[node.name] = 1
-        else:
-            inflow = inflow if node.is_source else self.inflow(node)
-            left -= prices.fetch * inflow.frames / rate  # c_fetch/b_in
-            self.frames[node.name] = math.ceil(prices.emit / left)
+        self.frames[node.name] = 1  # when nothing comes or nobody reads there is nothing to save
+        if rate:
+            left = self.slots[node.name] / rate - prices.cpu  # of 1/r_in, for taking frames in and sending them
+            frames = inflow.frames
+            if prices.fetch:
+                frames = self._raise_frames(node, _least_frame_in(prices, left, self.largest), inflow)
+            if prices.emit:
+                self.frames[node.name] = math.ceil(prices.emit / (left - prices.fetch * frames / rate))
         for output in node.outputs:
             self.rates[output.name] = exact.on_grid(exact.exact(output.selectivity) * rate)
+            self.sizes[output.name] = exact.exact(output.record_size)
 
-    def _raise_frames(self, node: Node, least: int, inflow: Inflow) -> None:
-        """Lines 21 to 25: raise the smallest frames until b_in = R_in/R^b_in ≥ least.
+    def _raise_frames(self, node: Node, least: int, inflow: Inflow) -> Fraction:
+        """Lines 21 to 25: raise the smallest frames until b_in = R_in/R^b_in is at least `least`; gives R^b_in.
 
         It ends: when all frames have `least` records, so has their mean. A producer that sends nothing is left alone:
         it has no part in the mean.
         """
-        rates: dict[str, Fraction] = {}
-        for name in node.inputs:
-            owner = self.flow.owners[name].name
-            rates[owner] = rates.get(owner, Fraction(0)) + self.rates[name]
+        rates = {owner: exact.total(terms) for owner, terms in self.producers[node.name].items()}
         frames = inflow.frames
         for owner in sorted(rates, key=lambda owner: (self.frames[owner], owner)):
             if inflow.records >= least * frames:
-                return
-            if rates[owner] and self.frames[owner] < least:
+                break
+            if rates[owner]:
                 frames += rates[owner] / least - rates[owner] / self.frames[owner]
                 self.frames[owner] = least
-
-
-def _output_size(owner: Node, name: str) -> Number:
-    return next(output.record_size for output in owner.outputs if output.name == name)
+        return frames
 
 
 def _fewest(prices: Prices, inflow: Inflow, largest: int | None) -> tuple[int, Bound]:
