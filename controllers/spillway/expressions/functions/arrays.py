@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
 from typing import Any
 
 from spillway.expressions import errors
-from spillway.expressions.functions import general
-from spillway.expressions.functions.signature import Argument, Function, of
-from spillway.model import types
-from spillway.model.types import ColumnType
+from spillway.expressions.functions import general, signature
+from spillway.expressions.functions.signature import Function, of
 
 FUNCTIONS: list[Function] = []
 
@@ -18,22 +15,10 @@ FUNCTIONS: list[Function] = []
 MAX_ELEMENTS = 1_000_000
 
 
-def _own(arguments: Sequence[Argument]) -> ColumnType:
-    return arguments[0].type
-
-
-def _element(arguments: Sequence[Argument]) -> ColumnType:
-    return arguments[0].type.element or types.NULL
-
-
-def _array_of(arguments: Sequence[Argument]) -> ColumnType:
-    return types.array(arguments[0].type)
-
-
 FUNCTIONS.append(
     Function(
         "array",
-        (of("value T ...", _array_of, "[{all}]", strict=False),),
+        (of("value T ...", signature.array_of, "[{all}]", strict=False),),
         "The array of the values, nulls included.",
         (("array(1, NULL, 3)", "array(1, NULL, 3)"),),
     )
@@ -85,7 +70,7 @@ def get(array: list[Any], index: int) -> Any:
 FUNCTIONS.append(
     Function(
         "element_at",
-        (of("array array, index int", _element, "arrays.element_at({0}, {1})", nullable=True),),
+        (of("array array, index int", signature.element, "arrays.element_at({0}, {1})", nullable=True),),
         "The element at a position: 1 is the first, -1 the last; an error where there is none.",
         (("element_at(array(1, 2, 3), 2)", "2"), ("element_at(array(1, 2, 3), -1)", "3")),
     )
@@ -93,7 +78,7 @@ FUNCTIONS.append(
 FUNCTIONS.append(
     Function(
         "try_element_at",
-        (of("array array, index int", _element, "arrays.try_element_at({0}, {1})", nullable=True),),
+        (of("array array, index int", signature.element, "arrays.try_element_at({0}, {1})", nullable=True),),
         "The element at a position: 1 is the first, -1 the last; null where there is none; an error for 0.",
         (("try_element_at(array(1, 2, 3), 4)", "CAST(NULL AS int)"),),
     )
@@ -101,7 +86,7 @@ FUNCTIONS.append(
 FUNCTIONS.append(
     Function(
         "get",
-        (of("array array, index int", _element, "arrays.get({0}, {1})", nullable=True),),
+        (of("array array, index int", signature.element, "arrays.get({0}, {1})", nullable=True),),
         "The element at a position: 0 is the first; null where there is none.",
         (("get(array(1, 2, 3), 0)", "1"), ("get(array(1, 2, 3), 3)", "CAST(NULL AS int)")),
     )
@@ -120,7 +105,7 @@ def slice(array: list[Any], start: int, length: int) -> list[Any]:  # noqa: A001
 FUNCTIONS.append(
     Function(
         "slice",
-        (of("array array, start int, length int", _own, "arrays.slice({0}, {1}, {2})"),),
+        (of("array array, start int, length int", signature.first, "arrays.slice({0}, {1}, {2})"),),
         "So many elements from a position on: 1 is the first, -1 the last; empty where the array has none there; an"
         " error for position 0 or a negative length.",
         (("slice(array(1, 2, 3, 4), 2, 2)", "array(2, 3)"), ("slice(array(1, 2, 3, 4), -2, 2)", "array(3, 4)")),
@@ -139,7 +124,7 @@ FUNCTIONS.append(
         (
             of("text string ...", "string", "''.join(({all}))"),
             of("bytes binary ...", "binary", "b''.join(({all}))"),
-            of("array array<T> ...", _own, "arrays.concat({all})"),
+            of("array array<T> ...", signature.first, "arrays.concat({all})"),
         ),
         "Texts, binaries or arrays, one after the other; null if one of them is null.",
         (("concat('Spark', 'SQL')", "'SparkSQL'"), ("concat(array(1), array(2, 3))", "array(1, 2, 3)")),
@@ -148,7 +133,7 @@ FUNCTIONS.append(
 FUNCTIONS.append(
     Function(
         "reverse",
-        (of("text string", "string", "{0}[::-1]"), of("array array", _own, "{0}[::-1]")),
+        (of("text string", "string", "{0}[::-1]"), of("array array", signature.first, "{0}[::-1]")),
         "The characters (code points) of a text or the elements of an array, from last to first.",
         (("reverse('Spark')", "'krapS'"), ("reverse(array(2, 1))", "array(1, 2)")),
     )
@@ -163,7 +148,7 @@ def flatten(arrays: list[list[Any] | None]) -> list[Any] | None:
 FUNCTIONS.append(
     Function(
         "flatten",
-        (of("arrays array<array<T>>", _element, "arrays.flatten({0})", nullable=True),),
+        (of("arrays array<array<T>>", signature.element, "arrays.flatten({0})", nullable=True),),
         "The elements of the arrays in the array, in one; null if one of them is null.",
         (("flatten(array(array(1, 2), array(3)))", "array(1, 2, 3)"),),
     )
@@ -208,7 +193,7 @@ def remove(array: list[Any], value: Any) -> list[Any]:
 FUNCTIONS.append(
     Function(
         "array_remove",
-        (of("array array<T>, value T", _own, "arrays.remove({0}, {1})", tight=True),),
+        (of("array array<T>, value T", signature.first, "arrays.remove({0}, {1})", tight=True),),
         "The array without the elements that equal the value; nulls stay.",
         (("array_remove(array(1, 2, NULL, 2), 2)", "array(1, NULL)"),),
     )
@@ -216,7 +201,7 @@ FUNCTIONS.append(
 FUNCTIONS.append(
     Function(
         "array_compact",
-        (of("array array", _own, "[_e for _e in {0} if _e is not None]"),),
+        (of("array array", signature.first, "[_e for _e in {0} if _e is not None]"),),
         "The array without its nulls.",
         (("array_compact(array(1, NULL, 2))", "array(1, 2)"),),
     )
@@ -227,7 +212,7 @@ FUNCTIONS.append(
         (
             of(
                 "array array<T>, value T",
-                _own,
+                signature.first,
                 "(None if (_t := {0}) is None else arrays.append(_t, {1}))",
                 strict=False,
                 tight=True,
@@ -243,7 +228,7 @@ FUNCTIONS.append(
         (
             of(
                 "array array<T>, value T",
-                _own,
+                signature.first,
                 "(None if (_t := {0}) is None else arrays.prepend(_t, {1}))",
                 strict=False,
                 tight=True,
@@ -278,7 +263,7 @@ def repeat(value: Any, count: int | None) -> list[Any] | None:
 FUNCTIONS.append(
     Function(
         "array_repeat",
-        (of("value T, count int", _array_of, "arrays.repeat({0}, {1})", strict=False),),
+        (of("value T, count int", signature.array_of, "arrays.repeat({0}, {1})", strict=False),),
         "The array with the value, also a null, so many times; empty where count is not positive; an error beyond a"
         " million.",
         (("array_repeat('123', 2)", "array('123', '123')"),),
@@ -322,7 +307,7 @@ def smallest(array: list[Any]) -> Any:
 FUNCTIONS.append(
     Function(
         "array_max",
-        (of("array array", _element, "arrays.largest({0})", nullable=True),),
+        (of("array array", signature.element, "arrays.largest({0})", nullable=True),),
         "The greatest element; nulls are skipped, NaN is greater than every number; null where there is none.",
         (("array_max(array(1, 20, NULL, 3))", "20"),),
     )
@@ -330,7 +315,7 @@ FUNCTIONS.append(
 FUNCTIONS.append(
     Function(
         "array_min",
-        (of("array array", _element, "arrays.smallest({0})", nullable=True),),
+        (of("array array", signature.element, "arrays.smallest({0})", nullable=True),),
         "The least element; nulls are skipped; null where there is none.",
         (("array_min(array(1, 20, NULL, 3))", "1"),),
     )
@@ -348,9 +333,9 @@ FUNCTIONS.append(
     Function(
         "sort_array",
         (
-            of("array array", _own, "arrays.ordered({0}, nulls_first=True)"),
+            of("array array", signature.first, "arrays.ordered({0}, nulls_first=True)"),
             of(
-                "array array, ascending boolean literal", _own,
+                "array array, ascending boolean literal", signature.first,
                 "arrays.ordered({0}, {1}, nulls_first={1})",
             ),
         ),
@@ -361,7 +346,7 @@ FUNCTIONS.append(
 FUNCTIONS.append(
     Function(
         "array_sort",
-        (of("array array", _own, "arrays.ordered({0}, nulls_first=False)"),),
+        (of("array array", signature.first, "arrays.ordered({0}, nulls_first=False)"),),
         "The elements in ascending order, nulls last.",
         (("array_sort(array('b', NULL, 'a'))", "array('a', 'b', NULL)"),),
     )

@@ -7,20 +7,11 @@ from typing import Any
 
 from spillway.expressions.functions import signature
 from spillway.expressions.functions.signature import Argument, Function, of
-from spillway.model.types import ColumnType
 
 FUNCTIONS: list[Function] = []
 
 # `_t` holds a value from the test to the use right behind it: nothing is evaluated in between, so that the same name
 # serves calls within calls.
-
-
-def _first(arguments: Sequence[Argument]) -> ColumnType:
-    return arguments[0].type
-
-
-def _second(arguments: Sequence[Argument]) -> ColumnType:
-    return arguments[1].type
 
 
 def _coalesce(sources: Sequence[str]) -> str:
@@ -31,7 +22,7 @@ def _coalesce(sources: Sequence[str]) -> str:
 FUNCTIONS.append(
     Function(
         "coalesce",
-        (of("value T ...", _first, _coalesce, strict=False),),
+        (of("value T ...", signature.first, _coalesce, strict=False),),
         "The first value that is not null; those behind it are not evaluated.",
         (("coalesce(NULL, 1, NULL)", "1"), ("coalesce(1, 1 div 0)", "1L")),
     )
@@ -39,7 +30,7 @@ FUNCTIONS.append(
 FUNCTIONS.append(
     Function(
         "nvl",
-        (of("value T, otherwise T", _first, _coalesce, strict=False),),
+        (of("value T, otherwise T", signature.first, _coalesce, strict=False),),
         "The value, or the other one where it is null.",
         (("nvl(NULL, 'x')", "'x'"), ("nvl('a', 'x')", "'a'")),
         ("ifnull",),
@@ -48,7 +39,7 @@ FUNCTIONS.append(
 FUNCTIONS.append(
     Function(
         "nvl2",
-        (of("value any, present T, absent T", _second, "({1} if {0} is not None else {2})", strict=False),),
+        (of("value any, present T, absent T", signature.second, "({1} if {0} is not None else {2})", strict=False),),
         "The second value where the first is not null, otherwise the third.",
         (("nvl2(NULL, 2, 1)", "1"), ("nvl2(7, 2, 1)", "2")),
     )
@@ -56,7 +47,7 @@ FUNCTIONS.append(
 FUNCTIONS.append(
     Function(
         "if",
-        (of("condition boolean, then T, otherwise T", _second, "({1} if {0} else {2})", strict=False),),
+        (of("condition boolean, then T, otherwise T", signature.second, "({1} if {0} else {2})", strict=False),),
         "The second value where the condition is true, the third where it is false or null; only one is evaluated.",
         (("if(1 < 2, 'a', 'b')", "'a'"), ("if(NULL, 'a', 'b')", "'b'")),
     )
@@ -137,8 +128,8 @@ FUNCTIONS.append(
     Function(
         "nullif",
         (
-            of("value numeric, other numeric", _first, _NULLIF, strict=False, check=_comparable),
-            of("value T, other T", _first, _NULLIF, strict=False),
+            of("value numeric, other numeric", signature.first, _NULLIF, strict=False, check=_comparable),
+            of("value T, other T", signature.first, _NULLIF, strict=False),
         ),
         "Null where the two are equal, otherwise the first, which keeps its type.",
         (("nullif(2, 2)", "CAST(NULL AS int)"), ("nullif(2, 3L)", "2")),
@@ -147,7 +138,7 @@ FUNCTIONS.append(
 FUNCTIONS.append(
     Function(
         "nullifzero",
-        (of("number numeric", _first, "({0} or None)", nullable=True),),
+        (of("number numeric", signature.first, "({0} or None)", nullable=True),),
         "Null where the number is zero, otherwise the number.",
         (("nullifzero(0)", "CAST(NULL AS int)"), ("nullifzero(7)", "7")),
     )
@@ -184,7 +175,7 @@ def least(*values: Any) -> Any:
 FUNCTIONS.append(
     Function(
         "greatest",
-        (of("value T, value T ...", _first, "general.greatest({all})", strict=False),),
+        (of("value T, value T ...", signature.first, "general.greatest({all})", strict=False),),
         "The greatest of the values that are not null; null if all are; NaN is greater than every number.",
         (("greatest(10, 9, NULL, 4)", "10"), ("greatest('a', 'B')", "'a'")),
     )
@@ -192,7 +183,7 @@ FUNCTIONS.append(
 FUNCTIONS.append(
     Function(
         "least",
-        (of("value T, value T ...", _first, "general.least({all})", strict=False),),
+        (of("value T, value T ...", signature.first, "general.least({all})", strict=False),),
         "The least of the values that are not null; null if all are.",
         (("least(10, 9, NULL, 4)", "4"), ("least('a', 'B')", "'B'")),
     )

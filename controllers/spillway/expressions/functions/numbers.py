@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from spillway.expressions import arithmetic
+from spillway.expressions.functions import signature
 from spillway.expressions.functions.signature import Argument, Function, Signature, of
 from spillway.model import types
 from spillway.model.types import ColumnType
@@ -40,10 +41,6 @@ def negated(value: Decimal, precision: int) -> Decimal:
     return arithmetic.fit(found, precision, -int(value.as_tuple().exponent))
 
 
-def _own(arguments: Sequence[Argument]) -> ColumnType:
-    return arguments[0].type
-
-
 def _each(python: str) -> tuple[Signature, ...]:
     """The same template for int and bigint, where `fitting` is the check, for decimal, and for double."""
     whole = "numbers.fitting_{}(" + python + ")"
@@ -58,7 +55,7 @@ FUNCTIONS.append(
         "abs",
         (
             *_each("abs({0})"),
-            of("number decimal", _own, "({0} if {0} >= 0 else numbers.negated({0}, {result.precision}))"),
+            of("number decimal", signature.first, "({0} if {0} >= 0 else numbers.negated({0}, {result.precision}))"),
             of("number double", "double", "abs({0})"),
         ),
         "The value without its sign; an error for the smallest int and the smallest bigint.",
@@ -70,7 +67,7 @@ FUNCTIONS.append(
         "negative",
         (
             *_each("-{0}"),
-            of("number decimal", _own, "numbers.negated({0}, {result.precision})"),
+            of("number decimal", signature.first, "numbers.negated({0}, {result.precision})"),
             of("number double", "double", "(-{0})"),
         ),
         "The value with the other sign; an error for the smallest int and the smallest bigint.",
@@ -80,7 +77,7 @@ FUNCTIONS.append(
 FUNCTIONS.append(
     Function(
         "positive",
-        (of("number numeric", _own, "{0}"),),
+        (of("number numeric", signature.first, "{0}"),),
         "The value itself.",
         (("positive(1)", "1"),),
     )
@@ -129,6 +126,7 @@ def rounded(value: Decimal, result: ColumnType, mode: str) -> Decimal:
 
 
 def _whole(arguments: Sequence[Argument]) -> ColumnType:
+    """A decimal without digits after the point."""
     given = arguments[0].type
     return types.decimal(min(given.precision - given.scale + (given.scale > 0), types.MAX_PRECISION), 0)
 
@@ -186,6 +184,7 @@ def round_decimal(value: Decimal, places: int, result: ColumnType, mode: str) ->
 
 
 def _round_type(arguments: Sequence[Argument]) -> ColumnType:
+    """A decimal with so many places."""
     given = arguments[0].type
     places = int(str(arguments[1].value)) if len(arguments) > 1 else 0
     whole = given.precision - given.scale + 1
@@ -268,8 +267,8 @@ def _doubles_or_whole(python: str, double: str) -> tuple[Signature, ...]:
     return (
         of("dividend int, divisor int", "int", python.replace("#", "32"), strict=False),
         of("dividend bigint, divisor bigint", "bigint", python.replace("#", "64"), strict=False),
-        of("dividend decimal, divisor numeric", _own, "", check=no_decimals),
-        of("dividend numeric, divisor decimal", _own, "", check=no_decimals),
+        of("dividend decimal, divisor numeric", signature.first, "", check=no_decimals),
+        of("dividend numeric, divisor decimal", signature.first, "", check=no_decimals),
         of("dividend double, divisor double", "double", double, strict=False),
     )
 

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from spillway.expressions.functions.signature import Argument, Function, of
-from spillway.model.types import ColumnType
+from spillway.expressions.functions import signature
+from spillway.expressions.functions.signature import Function, of
 
 FUNCTIONS: list[Function] = []
-
-
-def _own(arguments: Sequence[Argument]) -> ColumnType:
-    return arguments[0].type
 
 
 def _hashable(value: Any) -> Any:
@@ -70,7 +65,7 @@ def overlap(one: list[Any], other: list[Any]) -> bool | None:
 FUNCTIONS.append(
     Function(
         "array_distinct",
-        (of("array array", _own, "sets.distinct({0})"),),
+        (of("array array", signature.first, "sets.distinct({0})"),),
         "The array with each element once, in the order in which they come first.",
         (("array_distinct(array(1, 2, 3, NULL, 3))", "array(1, 2, 3, NULL)"),),
     )
@@ -78,7 +73,7 @@ FUNCTIONS.append(
 FUNCTIONS.append(
     Function(
         "array_union",
-        (of("one array<T>, other array<T>", _own, "sets.union({0}, {1})", tight=True),),
+        (of("one array<T>, other array<T>", signature.first, "sets.union({0}, {1})", tight=True),),
         "The elements of both arrays, each once.",
         (("array_union(array(1, 2, 3), array(1, 3, 5))", "array(1, 2, 3, 5)"),),
     )
@@ -86,7 +81,7 @@ FUNCTIONS.append(
 FUNCTIONS.append(
     Function(
         "array_intersect",
-        (of("one array<T>, other array<T>", _own, "sets.intersect({0}, {1})", tight=True),),
+        (of("one array<T>, other array<T>", signature.first, "sets.intersect({0}, {1})", tight=True),),
         "The elements of the first array that are in the second, each once.",
         (("array_intersect(array(1, 2, 3), array(1, 3, 5))", "array(1, 3)"),),
     )
@@ -94,7 +89,7 @@ FUNCTIONS.append(
 FUNCTIONS.append(
     Function(
         "array_except",
-        (of("one array<T>, other array<T>", _own, "sets.without({0}, {1})", tight=True),),
+        (of("one array<T>, other array<T>", signature.first, "sets.without({0}, {1})", tight=True),),
         "The elements of the first array that are not in the second, each once.",
         (("array_except(array(1, 2, 2, 3), array(1, 3, 5))", "array(2)"),),
     )

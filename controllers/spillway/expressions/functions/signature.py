@@ -81,7 +81,8 @@ class Signature:
     """
 
     parameters: tuple[Parameter, ...]
-    result: ColumnType | Callable[[Sequence[Argument]], ColumnType]  # of the arguments after widening
+    # A type, or a rule for the arguments after widening, whose docstring is what the reference says about it.
+    result: ColumnType | Callable[[Sequence[Argument]], ColumnType]
     python: str | Callable[[Sequence[str]], str]
     strict: bool = True
     nullable: bool = False  # a strict one that may give None for arguments that are not null
@@ -179,6 +180,26 @@ def of(
     given = types.parse_type(result) if isinstance(result, str) else result
     variadic = parameters.endswith(" ...")
     return Signature(tuple(read), given, python, strict, nullable, variadic, tight, check)
+
+
+def first(arguments: Sequence[Argument]) -> ColumnType:
+    """The type of the first argument."""
+    return arguments[0].type
+
+
+def second(arguments: Sequence[Argument]) -> ColumnType:
+    """The type of the second argument."""
+    return arguments[1].type
+
+
+def element(arguments: Sequence[Argument]) -> ColumnType:
+    """The type of the elements."""
+    return arguments[0].type.element or types.NULL
+
+
+def array_of(arguments: Sequence[Argument]) -> ColumnType:
+    """An array of the first argument."""
+    return types.array(arguments[0].type)
 
 
 def wider(one: ColumnType, other: ColumnType) -> ColumnType | None:
