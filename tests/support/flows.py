@@ -5,12 +5,13 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping, Sequence
 
+from spillway.controllers.costmodel.exact import Number
 from spillway.controllers.costmodel.flow import Costs, Flow, Node, Setting
 
 NANO = 10**9
 
 
-def free(name: str, *inputs: str, **costs: float) -> Node:
+def free(name: str, *inputs: str, **costs: Number) -> Node:
     """An operator that costs nothing but what is said."""
     return Node.operator(name, inputs, Costs(**costs))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 
 import flows
@@ -68,6 +70,22 @@ def test_what_one_producer_may_not_send_is_not_given_to_its_neighbour() -> None:
 
     assert found.sources == {"p": 1.0, "q": 6.0}
     assert _limits(flow, {"p": 10.0, "q": 10.0}) | {"c": "c"} == {"p": "slow", "q": "c", "slow": "slow", "c": "c"}
+
+
+def test_the_prediction_is_cautious_where_ways_meet_behind_a_bottleneck() -> None:
+    # Of 8 records a can do 4, and c can do 6 of the 4 + 8 that come: a half of a half gets through a, so 2 of the 8.
+    # In truth 3 could: a would have 3, and c 6. With one source, growth says so.
+    flow = Flow(
+        [
+            flows.free("p"),
+            flows.free("a", "p", cpu=1 / 4),
+            flows.free("b", "p"),
+            flows.free("c", "a", "b", cpu=Fraction(1, 6)),
+        ]
+    )
+
+    assert throughput.predict(flow, flows.ones(flow), {"p": 8.0}).sources == {"p": 2.0}
+    assert throughput.growth(flow, flows.ones(flow), {"p": 8.0}) * 8 == 3.0
 
 
 def test_growth_is_how_far_the_fullest_is_from_full() -> None:

@@ -80,7 +80,8 @@ def growth(data_flow: Flow, settings: Settings, workload: Workload, slot: Slot =
     """The largest g for which g·W has no bottleneck: below 1 when there is one now, infinite when nothing costs.
 
     A workload of 1 for one source and 0 for all others gives that source's maximum capacity ĉ (Eq. 3.2).
-    Demand is linear in the rates as long as every rate passes, so g = 1 / max demand(v)/dop(v).
+    Demand is linear in the rates as long as every rate passes, so g = 1 / max demand(v)/dop(v). With a single source,
+    min{1, g}·I is what can get through at most; Algorithm 2 says less where ways meet behind several bottlenecks.
     """
     works = bottlenecks.follow(data_flow, settings, workload, slot, limited=False)
     fullest = max(work.demand.most / settings[work.node.name].parallelism for work in works)
