@@ -10,10 +10,14 @@ from spillway.expressions.functions import (
     bits,
     dates,
     encodings,
+    formats,
     general,
     hashing,
+    mathematics,
     numbers,
+    orders,
     patterns,
+    rounding,
     searching,
     sets,
     signature,
@@ -31,9 +35,9 @@ GROUPS: Mapping[str, tuple[ModuleType, ...]] = MappingProxyType(
         "Text": (strings, searching),
         "Patterns": (patterns,),
         "Encodings and hashes": (encodings, hashing),
-        "Numbers": (numbers, bits),
-        "Dates and timestamps": (dates, times),
-        "Arrays": (arrays, sets),
+        "Numbers": (numbers, rounding, mathematics, bits),
+        "Dates and timestamps": (dates, times, formats),
+        "Arrays": (arrays, orders, sets),
     }
 )
 NAMESPACE: Mapping[str, ModuleType] = MappingProxyType(
