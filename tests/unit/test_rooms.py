@@ -94,7 +94,7 @@ def registries_named(texts: dict[str, str]) -> list[str]:
 
 def machines_named(texts: dict[str, str]) -> list[str]:
     """Every place with a path that only one machine has: a home directory, or this checkout."""
-    pattern = re.compile(rf"(?<![\w.$}}])(/(?:root|home|Users)/\w+|/root\b|{re.escape(str(TOP))}\b)")
+    pattern = re.compile(rf"(?<![\w.$}}])(/(?:root\b|(?:home|Users)/\w+)|{re.escape(str(TOP))}\b)")
     return [f"{name}: {match[1]}" for name, text in texts.items() for match in pattern.finditer(text)]
 
 

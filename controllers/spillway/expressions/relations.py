@@ -19,6 +19,10 @@ from spillway.model.types import Column, Schema
 
 WINDOW_COLUMNS = (Column("window_start", types.TIMESTAMP), Column("window_end", types.TIMESTAMP))
 
+# After so many, no further node is looked at. A thousand near misses each in 256 operators would take minutes, because
+# each one is compared with every column to find what was meant; and the manager judges jobs one after the other.
+MAX_MISTAKES = 100
+
 # Aggregates that can take a value back, which a table asks for when one of its rows changes.
 _SUBTRACTABLE = ("count", "count_if", "sum", "avg")
 
@@ -45,10 +49,12 @@ class _Wrong(Exception):  # noqa: N818 - control flow within this module
 
 
 def infer(graph: Topology) -> tuple[dict[str, Relation], list[Mistake]]:
-    """The relation of every node that can be understood, and all mistakes on the way."""
+    """The relation of every node that can be understood, and the mistakes on the way."""
     found: dict[str, Relation] = {}
     mistakes: list[Mistake] = []
     for node in graph.nodes:
+        if len(mistakes) >= MAX_MISTAKES:
+            break
         try:
             relation = _relation(node, found)
         except _Wrong as wrong:

@@ -21,7 +21,8 @@ from spillway.model.errors import Mistake, Path
 
 MAX_BYTES = 3 * 2**20  # etcd takes 1.5 MiB of JSON; a manifest of twice that can't be applied anyhow
 MAX_DEPTH = 64
-MAX_VALUES = 100_000
+MAX_VALUES = 100_000  # in a file
+MAX_DOCUMENTS = 1000  # in a file, empty ones included: three bytes are enough to begin another
 
 _BOOLEANS = {
     **dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"), True),
@@ -30,6 +31,7 @@ _BOOLEANS = {
 _NULLS = frozenset(("", "~", "null", "Null", "NULL"))
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _FLOAT = re.compile(r"[-+]?([0-9]+\.[0-9]*|\.?[0-9]+)([eE][-+]?[0-9]+)?")
+_TAGS_OF_PARTS = frozenset(("tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"))
 _MAX_DIGITS = 40  # more are no number of ours, and converting millions of digits takes minutes
 _NUMBER_OF_OTHER_BASE = re.compile(r"[-+]?0[xob0-9][0-9a-fA-F_]*")
 
@@ -109,6 +111,8 @@ class _Composer:
 
     def __init__(self, file: str, text: str) -> None:
         self.file = file
+        self.values = 0
+        self.begun = 0
         self.events: Iterator[Any] = yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
         self.start()
 
@@ -119,7 +123,6 @@ class _Composer:
         self.lines: dict[Path, int] = {}
         self.anchors: dict[str, tuple[Any, int]] = {}
         self.mistakes: list[Mistake] = []
-        self.values = 0
 
     def documents(self) -> Iterator[Manifest]:
         """Each document in turn; empty ones are left out."""
@@ -136,6 +139,10 @@ class _Composer:
             elif kind is yaml.AliasEvent:
                 self.alias(event)
             elif kind is yaml.DocumentStartEvent:
+                self.begun += 1
+                if self.begun > MAX_DOCUMENTS:
+                    message = f"holds more than {MAX_DOCUMENTS} documents"
+                    raise _Refused(message, event.start_mark)
                 self.start()
             elif kind is yaml.DocumentEndEvent and (self.root is not None or self.mistakes):
                 yield Manifest(self.file, self.root, self.lines, tuple(self.mistakes))
@@ -148,6 +155,8 @@ class _Composer:
 
     def enter(self, value: Any, event: Any) -> None:
         self.count(event)
+        if event.tag is not None and event.tag not in _TAGS_OF_PARTS:
+            raise _tagged(event)
         if len(self.open) >= MAX_DEPTH:
             message = f"is nested more than {MAX_DEPTH} deep"
             raise _Refused(message, event.start_mark)
@@ -170,9 +179,8 @@ class _Composer:
     def scalar(self, event: Any) -> None:
         self.count(event)
         plain = event.implicit[0] and event.style in (None, "")
-        if event.tag is not None and not event.tag.startswith("tag:yaml.org,2002:str"):
-            message = f"tag {event.tag[:60]!r} is not allowed; write the value without it"
-            raise _Refused(message, event.start_mark)
+        if event.tag is not None and event.tag != "tag:yaml.org,2002:str":
+            raise _tagged(event)
         inside = self.open[-1] if self.open else None
         if inside is not None and isinstance(inside.value, dict) and inside.key is None:
             self.field(inside, event, plain=plain)
@@ -219,6 +227,10 @@ class _Composer:
             inside.value[inside.key] = value
             inside.key = None
         return path
+
+
+def _tagged(event: Any) -> _Refused:
+    return _Refused(f"tag {event.tag[:60]!r} is not allowed; write the value without it", event.start_mark)
 
 
 def _plain(event: Any) -> object:
