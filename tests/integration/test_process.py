@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import threading
 from datetime import timedelta
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import remains
+from spillway.local import process
 from spillway.local.process import Process
 
 PATIENCE = timedelta(seconds=10)
@@ -105,6 +107,7 @@ def test_it_ends_with_its_parent_and_the_folder_is_removed(tmp_path: Path, endin
     folder.mkdir()
     program = f"""
 import os, pathlib, sys, time
+from spillway.local import process
 from spillway.local.process import Process
 folder = pathlib.Path({str(folder)!r})
 child = Process(["sh", "-c", "while true; do echo more > file; sleep 0.01; done", folder], folder / "log",
@@ -117,9 +120,24 @@ print(child.pid, flush=True)
     assert not Path(f"/proc/{pid}").exists()
 
 
+def test_it_ends_when_its_parent_is_killed_before_the_leash_has_answered(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    leash = [sys.executable, "-I", "-S", str(process.LEASH), str(folder), "sleep", "600"]
+    gone, answers = os.pipe()
+    os.close(gone)
+    with subprocess.Popen(leash, stdin=subprocess.DEVNULL, stdout=answers, stderr=subprocess.PIPE, text=True) as left:
+        os.close(answers)
+        _, complaint = left.communicate(timeout=10)
+    assert complaint == ""
+    assert left.returncode == 128 + signal.SIGKILL
+    assert not folder.exists()
+
+
 def test_it_ends_with_its_parent_though_a_forked_sibling_lives_on(tmp_path: Path) -> None:
     program = f"""
 import os, pathlib, time
+from spillway.local import process
 from spillway.local.process import Process
 child = Process(["sleep", "600"], pathlib.Path({str(tmp_path)!r}) / "log", folder={str(tmp_path)!r})
 sibling = os.fork()

@@ -32,7 +32,8 @@ def main(folder: str, command: list[str]) -> int:
     parent = os.getppid()
     signals = _signals_as_bytes()
     program = _start(command)
-    os.write(STANDARD_OUTPUT, f"{program}\n".encode())
+    with contextlib.suppress(BrokenPipeError):  # our parent is gone already; the loop below sees that
+        os.write(STANDARD_OUTPUT, f"{program}\n".encode())
     os.close(STANDARD_OUTPUT)
     watched = [STANDARD_INPUT, signals]
     abandoned = False

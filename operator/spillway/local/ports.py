@@ -18,10 +18,9 @@ def free(count: int) -> list[int]:
     Another server may take one before it is used: who starts a server on them tries again with others when it fails.
     """
     found: list[int] = []
-    for port in secrets.SystemRandom().sample(SERVERS, len(SERVERS)):
-        if len(found) == count:
-            break
-        if not taken(port):
+    while len(found) < count:
+        port = secrets.choice(SERVERS)
+        if port not in found and not taken(port):
             found.append(port)
     return found
 
