@@ -1,6 +1,6 @@
 """Every function of the subset, as it is written in the registry, against a real Spark: values, errors, types.
 
-`make test` compares about 150 rows of edge values per call; SPILLWAY_FUZZ=10 takes ten times as many.
+`make test` compares 150 rows of edge values per call; SPILLWAY_FUZZ=10 takes ten times as many, and more literals.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from spillway.expressions.functions.signature import Function
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark"), pytest.mark.fuzz]
 
-ROWS = 150 * int(os.environ.get("SPILLWAY_FUZZ", "1"))
+FUZZ = int(os.environ.get("SPILLWAY_FUZZ", "1"))
+ROWS = 150 * FUZZ
+LITERALS = 15 * FUZZ  # choices per signature: each is an expression that Spark has to analyse
 SHOWN = 20  # differences in a message: enough to see what they have in common
 
 ALL: list[Function] = list({id(function): function for function in registry.FUNCTIONS.values()}.values())
@@ -49,7 +51,7 @@ def ask(oracle: Oracle, found: Sequence[Case], table: Table, *, codegen: bool = 
 def test_a_function_gives_what_spark_gives_for_edge_values_of_all_its_types(oracle: Oracle, group: str) -> None:
     table = Table(ROWS)
     functions = [function for module in registry.GROUPS[group] for function in module.FUNCTIONS]
-    found = [case for function in functions for case in cases(function, table)]
+    found = [case for function in functions for case in cases(function, table, LITERALS)]
     assert {case.function.name for case in found} == {function.name for function in functions}
     assert ask(oracle, found, table) == []
 
@@ -62,7 +64,7 @@ def test_an_argument_that_raises_and_one_that_is_null_meet_in_the_order_of_spark
 
 def test_the_compiled_form_of_spark_agrees_as_well(oracle: Oracle) -> None:
     table = Table(60)
-    found = [case for function in ALL for case in list(cases(function, table))[:1]]
+    found = [case for function in ALL for case in list(cases(function, table, 1))[:1]]
     assert ask(oracle, found, table, codegen=True) == []
 
 
@@ -94,6 +96,6 @@ def test_an_alias_is_the_same_function(oracle: Oracle) -> None:
 
 def test_a_wrong_template_is_noticed(oracle: Oracle) -> None:
     table = Table(150)
-    found = list(cases(registry.FUNCTIONS["upper"], table))
+    found = list(cases(registry.FUNCTIONS["upper"], table, 1))
     answers = oracle.evaluate([case.sql.replace("upper(", "lower(") for case in found], table.schema, table.rows)
     assert len(differences(found, answers, table)) == len(found) == 1

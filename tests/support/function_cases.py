@@ -27,7 +27,6 @@ from spillway.model.types import Column, ColumnType, Kind, Schema
 
 RAISED = object()  # what a call gives that raises; never a value
 
-_COMBINATIONS = 40  # of literals: each is an expression that Spark has to analyse
 _COPIES = 3  # columns per type: no call has more than three arguments of one type that matter
 
 
@@ -142,15 +141,15 @@ class Table:
         return list(zip(*(values for _, values in self.columns.values()), strict=True))
 
 
-def cases(function: Function, table: Table) -> Iterator[Case]:
-    """The calls of a function: every signature, with every type that its families stand for, and all its literals."""
+def cases(function: Function, table: Table, literals: int) -> Iterator[Case]:
+    """The calls of a function: every signature, with every type of its families, and so many choices of literals."""
     for signature in function.signatures:
         for more in (0, 1) if signature.variadic else (0,):
             parameters = signature.spread(len(signature.parameters) + more) or ()
             for given in _types(parameters):
                 combined = list(itertools.product(*_choices(function, parameters, given, table)))
                 dice = random.Random(function.name)  # noqa: S311 (reproducible, no secret)
-                for arguments in dice.sample(combined, min(len(combined), _COMBINATIONS)):
+                for arguments in dice.sample(combined, min(len(combined), literals)):
                     yield from _case(function, signature, arguments, given)
 
 

@@ -11,7 +11,7 @@ from spillway.expressions.functions.signature import Argument, Function, of
 FUNCTIONS: list[Function] = []
 
 # `_t` holds a value from the test to the use right behind it: nothing is evaluated in between, so that the same name
-# serves calls within calls.
+# serves calls within calls. It also keeps Python from warning about `1 is None`.
 
 
 def _coalesce(sources: Sequence[str]) -> str:
@@ -39,7 +39,14 @@ FUNCTIONS.append(
 FUNCTIONS.append(
     Function(
         "nvl2",
-        (of("value any, present T, absent T", signature.second, "({1} if {0} is not None else {2})", strict=False),),
+        (
+            of(
+                "value any, present T, absent T",
+                signature.second,
+                "({1} if (_t := {0}) is not None else {2})",
+                strict=False,
+            ),
+        ),
         "The second value where the first is not null, otherwise the third.",
         (("nvl2(NULL, 2, 1)", "1"), ("nvl2(7, 2, 1)", "2")),
     )
@@ -55,7 +62,7 @@ FUNCTIONS.append(
 FUNCTIONS.append(
     Function(
         "isnull",
-        (of("value any", "boolean", "({0} is None)", strict=False),),
+        (of("value any", "boolean", "((_t := {0}) is None)", strict=False),),
         "Whether the value is null; never null itself.",
         (("isnull(1)", "false"), ("isnull(NULL)", "true")),
     )
@@ -63,7 +70,7 @@ FUNCTIONS.append(
 FUNCTIONS.append(
     Function(
         "isnotnull",
-        (of("value any", "boolean", "({0} is not None)", strict=False),),
+        (of("value any", "boolean", "((_t := {0}) is not None)", strict=False),),
         "Whether the value is not null; never null itself.",
         (("isnotnull(1)", "true"), ("isnotnull(NULL)", "false")),
     )

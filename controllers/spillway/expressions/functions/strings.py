@@ -273,6 +273,9 @@ FUNCTIONS.append(
         ),
         "The texts, or the elements of the arrays, joined by a separator; nulls are left out; null only if the"
         " separator is null.",
-        (("concat_ws('-', 'a', NULL, 'b')", "'a-b'"), ("concat_ws(',', array('x', NULL, 'y'))", "'x,y'")),
+        (
+            ("concat_ws('-', 'a', CAST(NULL AS string), 'b')", "'a-b'"),
+            ("concat_ws(',', array('x', NULL, 'y'))", "'x,y'"),
+        ),
     )
 )
