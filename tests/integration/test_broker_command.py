@@ -19,8 +19,7 @@ import remains
 
 pytestmark = [pytest.mark.broker, pytest.mark.usefixtures("kafka")]
 
-PROGRAM = "from spillway.cli import broker, main; main.app.command()(broker.broker); main.main()"
-COMMAND = [sys.executable, "-c", PROGRAM, "broker", "--port", "0"]
+COMMAND = [sys.executable, "-m", "spillway.cli.main", "broker", "--port", "0"]
 SAID = re.compile(
     r"Kafka [\d.]+ answers at (?P<bootstrap>127\.0\.0\.1:\d+)\n(  topics  (?P<topics>.*)\n)?  data    (?P<data>.*)\n"
     r"  log     (?P<log>.*)\n  try     (?P<example>.*)\nCtrl-C stops it\.\n"
