@@ -24,9 +24,13 @@ def crds(
     for name, text in documents().items():
         if output is None:
             terminal.say(f"---\n{text}".rstrip())
-        else:
+            continue
+        try:
             output.mkdir(parents=True, exist_ok=True)
-            (output / name).write_text(text)
+            (output / name).write_text(text, encoding="utf-8")
+        except OSError as error:
+            terminal.complain(f"spillway: {output} can't be written: {error.strerror}")
+            raise typer.Exit(2) from None
 
 
 def documents() -> dict[str, str]:

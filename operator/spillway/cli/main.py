@@ -5,6 +5,7 @@ Nothing heavy is imported here: `spillway --help` answers at once, and no comman
 
 from __future__ import annotations
 
+import io
 import sys
 from typing import Annotated
 
@@ -47,6 +48,9 @@ app.command()(broker.broker)
 
 def main() -> None:
     """Run the command line; what Spillway itself raises becomes one line, never a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a locale without "…" is no reason for a traceback
+            stream.reconfigure(errors="backslashreplace")
     try:
         app()
     except BrokenPipeError:  # `spillway crds | head`
