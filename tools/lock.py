@@ -40,6 +40,13 @@ def pins(lock: str) -> list[str]:
     return [f"{name}=={versions.pop()}" for name, versions in sorted(seen.items()) if len(versions) == 1]
 
 
+def kept(lock: str) -> list[str]:
+    """The pins, without those of the distributions for which pyproject.toml asks something else by now."""
+    project = tomllib.loads((TOP / "pyproject.toml").read_text())
+    changed = {re.split(r"[<>=!~]", line)[0] for line in locked(lock) ^ wanted(project)}
+    return [pin for pin in pins(lock) if pin.partition("==")[0] not in changed]
+
+
 def resolve(*, keep: list[str]) -> str:
     """Resolve pyproject.toml in a scratch folder, so that a failure leaves the lock as it was."""
     with tempfile.TemporaryDirectory() as scratch:
@@ -82,7 +89,7 @@ def main(arguments: list[str]) -> int:
             print("run: make lock")
             return 1
         return 0
-    keep = [] if arguments == ["--upgrade"] or not LOCK.exists() else pins(LOCK.read_text())
+    keep = [] if arguments == ["--upgrade"] or not LOCK.exists() else kept(LOCK.read_text())
     try:
         lock = resolve(keep=keep)
     except subprocess.CalledProcessError:
