@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-GOOD = frozenset("good great love happy best wonderful excellent nice awesome thanks win beautiful".split())
-BAD = frozenset("bad awful hate sad worst terrible poor ugly angry fail broken boring".split())
-NOT = frozenset("not no never hardly".split())
+GOOD = {"good", "great", "love", "happy", "best", "wonderful", "excellent", "nice", "awesome", "thanks", "win"}
+BAD = {"bad", "awful", "hate", "sad", "worst", "terrible", "poor", "ugly", "angry", "fail", "broken", "boring"}
+NOT = {"not", "no", "never", "hardly"}
 WORD = re.compile(r"[a-z']+")
 
 

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import bad_manifests
 import pytest
 import yaml
+
+import bad_manifests
 from api_client import ApiClient
 from bad_manifests import CASES, By
-
 from spillway.cli import crds
 from spillway.controllers import acceptance
 from spillway.model import streamjob
