@@ -75,7 +75,8 @@ def _type(field: Mapping[str, Any]) -> str:
         return "duration"
     if "(Ki|Mi|Gi|Ti" in field.get("pattern", ""):
         return "memory"
-    return {"integer": "whole number", "object": "mapping", "string": "text"}.get(field["type"], field["type"])
+    kind = str(field["type"])
+    return {"integer": "whole number", "object": "mapping", "string": "text"}.get(kind, kind)
 
 
 def _default(field: Mapping[str, Any]) -> str:
