@@ -6,18 +6,17 @@ import pytest
 
 from spillway.controllers.costmodel.buffers import Buffers, Scheme
 
+SCHEMES = {
+    "one for all slots of a consumer, Figure 3.6": (Scheme.ONE, (2,), 1),
+    "one for each slot, Figure 3.7": (Scheme.DISTINCT, (2,), 2),
+    "a pool for each consumer, Figure 3.8": (Scheme.DISTINCT, (2, 3), 5),
+    "a matrix, Figure 3.9": (Scheme.SHARED, (2, 3), 6),
+    "a cube": (Scheme.SHARED, (2, 3, 4), 24),
+    "nobody reads": (Scheme.SHARED, (), 0),
+}
 
-@pytest.mark.parametrize(
-    ("scheme", "consumers", "count"),
-    {
-        "one for all slots of a consumer, Figure 3.6": (Scheme.ONE, (2,), 1),
-        "one for each slot, Figure 3.7": (Scheme.DISTINCT, (2,), 2),
-        "a pool for each consumer, Figure 3.8": (Scheme.DISTINCT, (2, 3), 5),
-        "a matrix, Figure 3.9": (Scheme.SHARED, (2, 3), 6),
-        "a cube": (Scheme.SHARED, (2, 3, 4), 24),
-        "nobody reads": (Scheme.SHARED, (), 0),
-    }.values(),
-)
+
+@pytest.mark.parametrize(("scheme", "consumers", "count"), SCHEMES.values(), ids=SCHEMES)
 def test_buffers(scheme: Scheme, consumers: tuple[int, ...], count: int) -> None:
     buffers = Buffers.of(scheme, consumers)
 

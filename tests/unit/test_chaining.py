@@ -72,15 +72,15 @@ def test_fused_linear_road_needs_fewer_slots() -> None:
     assert found.slots == 7
 
 
-@pytest.mark.parametrize(
-    ("members", "message"),
-    {
-        "two that do not touch": (["c", "d"], "node 'c' reads b: only a tree can be fused"),
-        "a gap": (["a", "c"], "node 'c' reads b"),
-        "nothing": ([], "nothing is no node"),
-        "a stranger": (["a", "z"], r"\['z'\] is no node of the flow"),
-    }.values(),
-)
+NO_TREES = {
+    "two that do not touch": (["c", "d"], "node 'c' reads b: only a tree can be fused"),
+    "a gap": (["a", "c"], "node 'c' reads b"),
+    "nothing": ([], "nothing is no node"),
+    "a stranger": (["a", "z"], r"\['z'\] is no node of the flow"),
+}
+
+
+@pytest.mark.parametrize(("members", "message"), NO_TREES.values(), ids=NO_TREES)
 def test_only_a_tree_can_be_fused(members: list[str], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         chaining.fuse(TREE, "whole", members)

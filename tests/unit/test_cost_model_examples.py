@@ -55,19 +55,19 @@ def _two_sources() -> Flow:
     )
 
 
-@pytest.mark.parametrize(
-    ("rates", "overloaded"),
-    {
-        "C1": ((3, 2), set()),
-        "C2": ((1, 4), set()),
-        "C3": ((5, 0), set()),
-        "more than the first source can do": ((9, 2), {"s1", "o"}),
-        "more than the second source can do": ((1, 7), {"s2"}),
-        "the sink can't, though its only source could": ((6, 0), {"o"}),
-        "the sink can't, though both sources could": ((4, 3), {"o"}),
-        "both maximum source capacities together": ((5, 4), {"o"}),
-    }.values(),
-)
+WORKLOADS = {
+    "C1": ((3, 2), set()),
+    "C2": ((1, 4), set()),
+    "C3": ((5, 0), set()),
+    "more than the first source can do": ((9, 2), {"s1", "o"}),
+    "more than the second source can do": ((1, 7), {"s2"}),
+    "the sink can't, though its only source could": ((6, 0), {"o"}),
+    "the sink can't, though both sources could": ((4, 3), {"o"}),
+    "both maximum source capacities together": ((5, 4), {"o"}),
+}
+
+
+@pytest.mark.parametrize(("rates", "overloaded"), WORKLOADS.values(), ids=WORKLOADS)
 def test_example_3_a_flow_has_many_capacities(rates: tuple[int, int], overloaded: set[str]) -> None:
     flow = _two_sources()
 
@@ -167,16 +167,16 @@ def test_example_13_the_first_frames_that_do_are_10_and_90() -> None:
     assert settings == flows.of({"p": (1, 10), "v": (1, 90), "c": (1, None)})
 
 
-@pytest.mark.parametrize(
-    ("frames", "enough"),
-    {
-        "input frames of 5 are never enough": ((5, 10**12), False),
-        "exactly the time there is": ((10, 90), True),
-        "a record less": ((10, 89), False),
-        "15 and 25": ((15, 25), True),
-        "20 and 20": ((20, 20), True),
-    }.values(),
-)
+FRAMES = {
+    "input frames of 5 are never enough": ((5, 10**12), False),
+    "exactly the time there is": ((10, 90), True),
+    "a record less": ((10, 89), False),
+    "15 and 25": ((15, 25), True),
+    "20 and 20": ((20, 20), True),
+}
+
+
+@pytest.mark.parametrize(("frames", "enough"), FRAMES.values(), ids=FRAMES)
 def test_example_13_other_frames(frames: tuple[int, int], enough: bool) -> None:
     settings = flows.of({"p": (1, frames[0]), "v": (1, frames[1]), "c": (1, None)})
 

@@ -16,14 +16,14 @@ def _frames(flow: Flow, workload: dict[str, float]) -> dict[str, int | None]:
 
 
 # A source that gets one record a second, and spends n seconds on a frame, has frames of n records.
-@pytest.mark.parametrize(
-    ("fetch", "frames"),
-    {
-        "3 and 6 are 4 together, which is enough": (1.9, {"p": 6, "q": 3}),
-        "4 are not enough, so the smaller becomes 5": (2.4, {"p": 6, "q": 5}),
-        "7 are needed, so both become 7": (3.4, {"p": 7, "q": 7}),
-    }.values(),
-)
+MIXTURES = {
+    "3 and 6 are 4 together, which is enough": (1.9, {"p": 6, "q": 3}),
+    "4 are not enough, so the smaller becomes 5": (2.4, {"p": 6, "q": 5}),
+    "7 are needed, so both become 7": (3.4, {"p": 7, "q": 7}),
+}
+
+
+@pytest.mark.parametrize(("fetch", "frames"), MIXTURES.values(), ids=MIXTURES)
 def test_the_smallest_frames_grow_until_it_is_enough(fetch: float, frames: dict[str, int]) -> None:
     # v gets 2 a second and has half a second for each, so it needs frames of floor(2·c_fetch) + 1.
     flow = Flow([flows.free("p", emit=6.0), flows.free("q", emit=3.0), flows.free("v", "p", "q", fetch=fetch)])
