@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import fuzzing
 from spillway.model import types
 from spillway.model.types import Column, ColumnType, Schema
+
+pytestmark = pytest.mark.fuzz
 
 SIMPLE = st.sampled_from(
     [types.BOOLEAN, types.INT, types.BIGINT, types.DOUBLE, types.STRING, types.BINARY, types.DATE, types.TIMESTAMP]

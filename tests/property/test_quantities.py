@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import fuzzing
 from spillway.model.quantities import Duration, MemorySize
+
+pytestmark = pytest.mark.fuzz
 
 DURATIONS = st.from_regex(r"[0-9]{1,9}(\.[0-9]{1,9})?(ns|us|ms|s|m|h)", fullmatch=True)
 MEMORY = st.from_regex(r"[0-9]{1,12}(Ki|Mi|Gi|Ti|k|M|G|T)?", fullmatch=True)

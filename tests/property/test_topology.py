@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import fuzzing
 from spillway.model import kafka, operators, quantities, topology
 from spillway.model.topology import Draft, Topology
+
+pytestmark = pytest.mark.fuzz
 
 # What each operator reads, by place: 0 and 1 are streams, an operator itself is its place in the list + 2.
 STREAMS = 2

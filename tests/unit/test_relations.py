@@ -9,6 +9,7 @@ import pytest
 
 import bad_manifests
 from spillway.controllers import acceptance
+from spillway.expressions import relations
 from spillway.expressions.relations import Relation
 from spillway.model import types
 
@@ -316,6 +317,14 @@ def test_all_mistakes_of_one_operator_are_told() -> None:
         "spec.operators[0].aggregate.values[0]",
         "spec.operators[0].aggregate.values[2]",
     ]
+
+
+def test_after_very_many_mistakes_no_further_operator_is_looked_at() -> None:
+    many = [step(f"a{i}", "clicks", select=[f"usr{j}" for j in range(10)]) for i in range(256)]
+    made = copy.deepcopy(bad_manifests.GOOD)
+    made["spec"]["operators"] = many
+    of_selects = [m for m in acceptance.accept(made).mistakes if "select" in m.path]
+    assert len(of_selects) == relations.MAX_MISTAKES
 
 
 # Sources
