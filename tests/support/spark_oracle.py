@@ -122,6 +122,24 @@ class Oracle:
             raise ValueError(answer.rejected)
         return answer.values[0]
 
+    def aggregate(
+        self, expressions: Sequence[str], schema: Schema, rows: Sequence[Sequence[Value]]
+    ) -> list[tuple[ColumnType | None, Value]]:
+        """Type and value of aggregates over all rows; one that raises has the value ERROR and no type."""
+        return self._folded(self._frame(schema, rows), expressions)
+
+    def _folded(self, frame: Any, expressions: Sequence[str]) -> list[tuple[ColumnType | None, Value]]:
+        try:
+            answers = self._select(frame, expressions, guarded=False)
+        except (PySparkException, Py4JJavaError):
+            if len(expressions) == 1:
+                return [(None, ERROR)]
+            half = len(expressions) // 2
+            return self._folded(frame, expressions[:half]) + self._folded(frame, expressions[half:])
+        if rejected := next((answer.rejected for answer in answers if answer.rejected), ""):
+            raise ValueError(rejected)
+        return [(answer.type, answer.values[0]) for answer in answers]
+
     @contextlib.contextmanager
     def _codegen(self, on: bool) -> Iterator[None]:
         self.spark.conf.set("spark.sql.codegen.factoryMode", "CODEGEN_ONLY" if on else "NO_CODEGEN")

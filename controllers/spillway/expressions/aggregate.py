@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from spillway.expressions import arithmetic, checker, errors, parser, syntax, terms
+from spillway.expressions import checker, errors, parser, syntax, terms
 from spillway.expressions.expression import Expression, described
 from spillway.model import errors as model_errors
 from spillway.model import types
@@ -97,7 +97,11 @@ def _result(function: str, kind: ColumnType, text: str, node: syntax.Call) -> Co
     decimal = kind.kind is Kind.DECIMAL
     if function == "sum":
         total = types.BIGINT if kind.kind in {Kind.INT, Kind.BIGINT} else types.DOUBLE
-        return types.decimal(min(kind.precision + 10, types.MAX_PRECISION), kind.scale) if decimal else total
+        return _bounded(kind.precision + 10, kind.scale) if decimal else total
     if function == "avg":
-        return arithmetic.adjusted(kind.precision + 4, kind.scale + 4) if decimal else types.DOUBLE
+        return _bounded(kind.precision + 4, kind.scale + 4) if decimal else types.DOUBLE
     return types.array(kind) if function == "collect_set" else kind
+
+
+def _bounded(precision: int, scale: int) -> ColumnType:
+    return types.decimal(min(precision, types.MAX_PRECISION), min(scale, types.MAX_PRECISION))

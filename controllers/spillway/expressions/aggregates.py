@@ -3,7 +3,7 @@
 | aggregate | state | |
 |---|---|---|
 | `count(*)`, `count(x, …)`, `count_if(c)` | number of rows | |
-| `sum(x)` | total and number of values | whole numbers: overflow of a bigint raises, as in Spark |
+| `sum(x)` | total and number of values | a total that doesn't fit raises in `finish` |
 | `avg(x)` | the same; whole numbers are added as doubles, as in Spark | |
 | `min(x)`, `max(x)`, `any_value(x)` | the value in a list, an empty list before the first | NaN is the largest |
 | `approx_count_distinct(x)` | HyperLogLog++ registers | the same number as Spark's |
@@ -11,8 +11,8 @@
 
 States are None, bool, int, float, str, bytes and lists of those. The exception is Decimal, in states as in rows:
 msgpack encoders write it as its text, and `restore` makes it a Decimal again after decoding.
-Sums of doubles depend on the order of the rows in the last digits, here as in Spark. So does, in both, whether a sum
-of bigints overflows on the way to a total that would fit.
+Sums of doubles depend on the order of the rows in the last digits, here as in Spark. Sums of whole numbers and of
+decimals don't: only the total has to fit. (Spark raises also where a partial sum of its own order doesn't.)
 """
 
 from __future__ import annotations
@@ -85,17 +85,17 @@ def _count_if() -> Steps:
     )
 
 
-def _totals(convert: Callable[[Value], Value], check: Callable[[Value], Value], zero: Value) -> Any:
+def _totals(convert: Callable[[Value], Value], zero: Value) -> Any:
     """The folding that sum and avg share: [total, number of values]."""
 
     def add(state: list[Value], value: Value) -> list[Value]:
-        return state if value is None else [check(state[0] + convert(value)), state[1] + 1]
+        return state if value is None else [state[0] + convert(value), state[1] + 1]
 
     def subtract(state: list[Value], value: Value) -> list[Value]:
-        return state if value is None else [check(state[0] - convert(value)), state[1] - 1]
+        return state if value is None else [state[0] - convert(value), state[1] - 1]
 
     def merge(one: list[Value], other: list[Value]) -> list[Value]:
-        return [check(one[0] + other[0]), one[1] + other[1]] if one[1] and other[1] else one if one[1] else other
+        return [one[0] + other[0], one[1] + other[1]]
 
     return [zero, 0], add, merge, subtract
 
@@ -103,9 +103,32 @@ def _totals(convert: Callable[[Value], Value], check: Callable[[Value], Value], 
 def _sum(given: ColumnType, result: ColumnType) -> Steps:
     if given.kind is Kind.DECIMAL:
         return _decimal_totals(given, lambda total, _: arithmetic.fit(total, result.precision, result.scale))
-    whole = given.kind is not Kind.DOUBLE
-    zero, add, merge, subtract = _totals(int if whole else float, _bigint if whole else float, 0 if whole else 0.0)
-    return Steps(zero, add, merge, lambda state: state[0] if state[1] else None, subtract)
+    if given.kind is Kind.DOUBLE:
+        zero, add, merge, subtract = _totals(float, 0.0)
+        return Steps(zero, add, merge, lambda state: state[0] if state[1] else None, subtract)
+    return _whole_totals()
+
+
+def _whole_totals() -> Steps:
+    """Sum of whole numbers. A total beyond 64 bits waits as its text for values that bring it back."""
+
+    def changed(state: list[Value], by: int, count: int) -> list[Value]:
+        total = int(state[0]) + by
+        return [total if arithmetic.BIGINT_MIN <= total <= arithmetic.BIGINT_MAX else str(total), state[1] + count]
+
+    def finish(state: list[Value]) -> int | None:
+        total, count = state
+        if isinstance(total, str):
+            arithmetic.overflow(total, "bigint")
+        return total if count else None
+
+    return Steps(
+        [0, 0],
+        lambda state, value: state if value is None else changed(state, value, 1),
+        lambda one, other: changed(one, int(other[0]), other[1]),
+        finish,
+        lambda state, value: state if value is None else changed(state, -value, -1),
+    )
 
 
 def _average(given: ColumnType, result: ColumnType) -> Steps:
@@ -114,39 +137,21 @@ def _average(given: ColumnType, result: ColumnType) -> Steps:
             given,
             lambda total, count: arithmetic.decimal_quotient(total, Decimal(count), result.precision, result.scale),
         )
-    zero, add, merge, subtract = _totals(float, float, 0.0)
+    zero, add, merge, subtract = _totals(float, 0.0)
     return Steps(zero, add, merge, lambda state: state[0] / state[1] if state[1] else None, subtract)
 
 
 def _decimal_totals(given: ColumnType, finished: Callable[[Decimal, int], Decimal]) -> Steps:
-    """Sum and avg of decimals: the total has ten digits more than the values, as in Spark."""
-    precision, scale = min(given.precision + 10, 38), given.scale
-
-    def changed(change: Callable[[Decimal, Decimal], Decimal], by: int) -> Callable[..., list[Any]]:
-        def step(state: list[Any], value: Decimal | None) -> list[Any]:
-            if value is None:
-                return state
-            return [arithmetic.fit(change(state[0], value), precision, scale), state[1] + by]
-
-        return step
-
-    def merge(one: list[Any], other: list[Any]) -> list[Any]:
-        return [arithmetic.fit(arithmetic.EXACT.add(one[0], other[0]), precision, scale), one[1] + other[1]]
-
+    """Sum and avg of decimals: exact on the way; what doesn't fit the result raises at the end."""
+    plus, minus = arithmetic.EXACT.add, arithmetic.EXACT.subtract
     return Steps(
-        [arithmetic.zero_of(scale), 0],
-        changed(arithmetic.EXACT.add, 1),
-        merge,
+        [arithmetic.zero_of(given.scale), 0],
+        lambda state, value: state if value is None else [plus(state[0], value), state[1] + 1],
+        lambda one, other: [plus(one[0], other[0]), one[1] + other[1]],
         lambda state: finished(state[0], state[1]) if state[1] else None,
-        changed(arithmetic.EXACT.subtract, -1),
+        lambda state, value: state if value is None else [minus(state[0], value), state[1] - 1],
         lambda state: [Decimal(state[0]), state[1]],
     )
-
-
-def _bigint(total: int) -> int:
-    if arithmetic.BIGINT_MIN <= total <= arithmetic.BIGINT_MAX:
-        return total
-    return arithmetic.overflow(total, "bigint")
 
 
 def _restored(given: ColumnType) -> Callable[[State], State]:
@@ -195,14 +200,14 @@ def _collected(given: ColumnType) -> Steps:
     """The different values; looking for one takes as long as there are values."""
     double = given.kind is Kind.DOUBLE
 
-    def key(value: Value) -> Value:
+    def key(value: Value) -> str | Value:
         return "NaN" if double and value != value else str(value) if double else value
 
     def add(state: list[Value], value: Value) -> list[Value]:
         return state if value is None or _has(state, value) else [*state, value]
 
     def _has(state: list[Value], value: Value) -> bool:
-        return key(value) in map(key, state) if double else bool(value in state)
+        return any(key(value) == key(known) for known in state)
 
     def merge(one: list[Value], other: list[Value]) -> list[Value]:
         return [*one, *(value for value in other if not _has(one, value))]

@@ -6,6 +6,7 @@ times, and dates into timestamps; here that is written as a CAST, so that the te
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any, NoReturn
 
 from spillway.expressions import arithmetic, casts, datetimes, errors, patterns, syntax, terms
@@ -19,6 +20,7 @@ _NUMBERS = frozenset({Kind.INT, Kind.BIGINT, Kind.DECIMAL, Kind.DOUBLE})
 _LIMITS = {Kind.INT: (-(2**31), 2**31 - 1), Kind.BIGINT: (-(2**63), 2**63 - 1)}
 _AS_DECIMAL = {Kind.INT: types.decimal(10, 0), Kind.BIGINT: types.decimal(20, 0)}  # Spark's own choice
 _NAMES = {"+": "sum", "-": "difference", "*": "product", "/": "quotient", "%": "remainder"}
+_SPECIAL = ("epoch", "now", "today", "tomorrow", "yesterday")
 _NEGATED_DIGITS = 34  # Spark negates with the precision of IEEE's decimal128
 _DIV_DIGITS = 18  # so many fit every bigint
 # Functions that are forms of their own, because they evaluate only what they need.
@@ -41,7 +43,7 @@ class Checker:
         """The node with its meaning."""
         match node:
             case syntax.Literal():
-                return Constant(node.value, node.type)
+                return Constant(node.value, node.type, literal=True)
             case syntax.Name():
                 return self.column(node)
             case syntax.Unary():
@@ -145,7 +147,7 @@ class Checker:
             message = f"a sign stands before a number, found a {term.type}"
             self.fail(message, node)
         if node.op == "+":
-            return term
+            return dataclasses.replace(term, literal=False) if isinstance(term, Constant) else term
         if (limits := _LIMITS.get(term.type.kind)) is not None:
             source = f"({{t}} if ({{t}} := -{{0}}) <= {limits[1]} else arithmetic.overflow({{t}}, '{term.type}'))"
             return Apply(source, (term,), term.type, fails=True)
@@ -187,8 +189,8 @@ class Checker:
                 message = f"{node.op!r} needs numbers, found a {term.type}{_arithmetic_advice(term.type, node.op)}"
                 self.fail(message, side)
         kinds = {left.type.kind, right.type.kind}
-        if kinds == {Kind.NULL}:
-            message = f"both sides of {node.op} are NULL: write cast(NULL as …)"
+        if Kind.NULL in kinds:
+            message = f"the type of NULL is not known in arithmetic: write cast(NULL as {_typed(left, right)})"
             self.fail(message, node)
         if Kind.DECIMAL in kinds and Kind.DOUBLE not in kinds:
             return self.decimals(node, left, right)
@@ -205,10 +207,7 @@ class Checker:
         """Arithmetic of decimals: whole numbers become decimals, literals with only the digits that they have."""
         pair: list[Term] = []
         for term, side in ((left, node.left), (right, node.right)):
-            if term.type.kind is Kind.NULL:
-                other = right if term is left else left
-                pair.append(Constant(None, other.type))
-            elif term.type.kind is Kind.DECIMAL:
+            if term.type.kind is Kind.DECIMAL:
                 pair.append(term)
             else:
                 pair.append(self.converted(term, _as_decimal(term), side))
@@ -289,10 +288,19 @@ class Checker:
         if isinstance(plan, str):
             message = f"CAST of {term.type} to {node.type} is not supported: {plan}"
             self.fail(message, node)
+        if term.type.kind is Kind.STRING and node.type.kind in {Kind.DATE, Kind.TIMESTAMP}:
+            self.dated(term, node)
         if node.safe and plan.fails and node.type.kind is Kind.ARRAY:
             message = "TRY_CAST of arrays is not supported: cast the elements"
             self.fail(message, node)
         return self._apply(plan, term, node.type, safe=node.safe)
+
+    def dated(self, term: Term, node: syntax.Cast) -> None:
+        """Of a text without columns, Spark also reads words such as 'today', which mean the time of the query."""
+        special = isinstance(term, Constant) and str(term.value).strip().lower().startswith(_SPECIAL)
+        if special or not (isinstance(term, Constant) or any(terms.columns(term))):
+            message = f"CAST to {node.type} of a text without columns: write {node.type}'…'"
+            self.fail(message, node)
 
     def subscript(self, node: syntax.Subscript) -> Term:
         """`array[index]`, from 0."""
@@ -300,8 +308,10 @@ class Checker:
         if value.type.element is None:
             message = f"[ ] needs an array, found a {value.type}"
             self.fail(message, node.value)
-        if index.type.kind not in {Kind.INT, Kind.BIGINT}:
-            message = f"the index of an array is a whole number, found a {index.type}"
+        if index.type.kind is Kind.BIGINT:
+            self.fail("Spark cuts an index to 32 bits: write cast(… as int), which raises instead", node.index)
+        if index.type.kind is not Kind.INT:
+            message = f"the index of an array is an int, found a {index.type}"
             self.fail(message, node.index)
         return Apply("arithmetic.item({0}, {1})", (value, index), value.type.element, gives_null=True, fails=True)
 
@@ -407,9 +417,14 @@ def _usage(name: str, s: signature.Signature) -> str:
     return f"{name}({', '.join(parameters)}{', …' if s.variadic else ''})"
 
 
+def _typed(left: Term, right: Term) -> ColumnType:
+    """A type for the NULL among the two."""
+    return next((term.type for term in (left, right) if term.type.kind is not Kind.NULL), types.INT)
+
+
 def _as_decimal(term: Term) -> ColumnType:
     """The decimal that a whole number becomes: a literal with only the digits that it has."""
-    if isinstance(term, Constant) and isinstance(term.value, int):
+    if isinstance(term, Constant) and term.literal and isinstance(term.value, int):
         return types.decimal(len(str(abs(term.value))), 0)
     return _AS_DECIMAL[term.type.kind]
 

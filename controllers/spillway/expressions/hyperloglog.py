@@ -6,7 +6,8 @@ Heule, Nunkesser, Hall: HyperLogLog in Practice (EDBT 2013); without the sparse 
     E = alpha m^2 / sum(2^-M[j])        the raw estimate
     H = m ln(m / V)                     linear counting, V the number of empty registers
 
-H counts up to the threshold of the paper, E less its bias up to 5 m, E itself beyond.
+H counts while E is at most 2.5 m (Spark keeps this limit of the first HyperLogLog beside the threshold of the paper,
+which is lower), E less its bias up to 5 m, E itself beyond.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ import math
 P = 9  # ceil(2 log2(1.106 / 0.05)): the accuracy that Spark has where none is asked for
 REGISTERS = 1 << P
 _ALPHA_M2 = 0.7213 / (1.0 + 1.079 / REGISTERS) * REGISTERS * REGISTERS
-_THRESHOLD = 400.0  # appendix of the paper, for P = 9
 _NEIGHBOURS = 6
 _MASK = (1 << 64) - 1
 _INT = 1 << 32
@@ -51,13 +51,13 @@ def estimate(sketch: bytes) -> int:
         # Spark shifts an int of 32 bits: what 1 << 31 and beyond give there is part of the number.
         power = 1 << (rank & 31)
         total += 1.0 / (power - _INT if power == 1 << 31 else power)
-    empties = sketch.count(0)
-    if empties:
-        linear = REGISTERS * math.log(REGISTERS / empties)
-        if linear <= _THRESHOLD:
-            return math.floor(linear + 0.5)
     raw = _ALPHA_M2 / total
-    return math.floor((raw - _bias(raw) if raw < 5.0 * REGISTERS else raw) + 0.5)
+    empties = sketch.count(0)
+    if empties and raw <= 2.5 * REGISTERS:
+        count = REGISTERS * math.log(REGISTERS / empties)
+    else:
+        count = raw - _bias(raw) if raw < 5.0 * REGISTERS else raw
+    return math.floor(count + 0.5)
 
 
 def _bias(raw: float) -> float:

@@ -324,7 +324,7 @@ class _Writer:
 
     def test(self, term: terms.Test) -> Fragment:
         """`is null`, `is true`, `is false`."""
-        if term.what == "true" and not term.value.raises:
+        if term.what == "true" and not term.value.nullable:
             return self.true(term.value)
         if term.what == "null" and not term.value.nullable and not term.value.raises:
             return Fragment((), "False", _ATOM)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 
+from spillway.expressions import datetimes
 from spillway.model.types import ColumnType
 
 
@@ -156,3 +157,62 @@ def children(node: Node) -> tuple[Node, ...]:
         case Case():
             ends = [end for end in (node.operand, node.otherwise) if end is not None]
             return (*(part for branch in node.branches for part in branch), *ends)
+
+
+def render(node: Node) -> str:
+    """The tree as SQL, with every group in parentheses; literals as they are in Spark."""
+    match node:
+        case Literal():
+            return _literal(node)
+        case Name():
+            return "`" + node.name.replace("`", "``") + "`"
+        case Unary():
+            return f"({node.op} {render(node.operand)})"
+        case Binary():
+            return f"({render(node.left)} {node.op} {render(node.right)})"
+        case Logic():
+            # In pairs from the left, as the grammar has it.
+            text = render(node.terms[0])
+            for term in node.terms[1:]:
+                text = f"({text} {node.op} {render(term)})"
+            return text
+        case Between():
+            return f"({render(node.value)} between {render(node.low)} and {render(node.high)})"
+        case In():
+            return f"({render(node.value)} in ({', '.join(map(render, node.options))}))"
+        case Match():
+            escape = "" if node.escape == "\\" else f" escape {_text(node.escape)}"
+            return f"({render(node.value)} {node.op} {render(node.pattern)}{escape})"
+        case Is():
+            return f"({render(node.value)} is {node.what})"
+        case Case():
+            operand = f" {render(node.operand)}" if node.operand else ""
+            branches = "".join(f" when {render(when)} then {render(then)}" for when, then in node.branches)
+            return f"case{operand}{branches}{f' else {render(node.otherwise)}' if node.otherwise else ''} end"
+        case Cast():
+            return f"{'try_' * node.safe}cast({render(node.value)} as {node.type})"
+        case Call():
+            arguments = "*" if node.star else ", ".join(map(render, node.arguments))
+            return f"{node.name}({'distinct ' * node.distinct}{arguments})"
+        case Subscript():
+            return f"{render(node.value)}[{render(node.index)}]"
+
+
+def _literal(node: Literal) -> str:
+    value, kind = node.value, str(node.type)
+    if value is None or isinstance(value, bool):
+        return str(value).replace("None", "null").lower()
+    if isinstance(value, bytes):
+        return f"X'{value.hex()}'"
+    if isinstance(value, str):
+        return _text(value)
+    if kind in {"date", "timestamp"}:
+        written = datetimes.date_text(int(str(value))) if kind == "date" else datetimes.timestamp_text(int(str(value)))
+        return f"{kind}'{written}'"
+    return (
+        f"{value:f}BD" if kind.startswith("decimal") else f"{value!r}{ {'double': 'D', 'bigint': 'L'}.get(kind, '') }"
+    )
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -16,10 +16,14 @@ Source = str | Callable[[Sequence[str]], str]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Constant:
-    """A value in the run-time representation."""
+    """A value in the run-time representation.
+
+    `literal` where it is written so: in arithmetic of decimals, Spark gives a literal only the digits that it has.
+    """
 
     value: object
     type: ColumnType
+    literal: bool = False
 
     @property
     def nullable(self) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from spillway.expressions import datetimes, errors
-from spillway.expressions.functions.signature import Function, Signature, of
+from spillway.expressions.functions.signature import Argument, Function, Signature, of
 
 FUNCTIONS: list[Function] = []
 
@@ -233,12 +235,33 @@ def trunc(days: int, unit: str) -> int | None:
     return first_of(year, 1) if name in ("YEAR", "YYYY", "YY") else None
 
 
+_TRUNCATED = frozenset({"WEEK", "MON", "MONTH", "MM", "QUARTER", "YEAR", "YYYY", "YY"})
+
+
+def is_unit(unit: str) -> bool:
+    """Whether `trunc` knows the unit."""
+    return unit.upper() in _TRUNCATED
+
+
+def _unit(arguments: Sequence[Argument]) -> str:
+    """A literal that is no unit is a mistake; Spark wouldn't even evaluate the date for it."""
+    unit = arguments[1]
+    known = not unit.literal or unit.value is None or is_unit(str(unit.value))
+    return "" if known else f"{unit.value!r} is no unit: {', '.join(sorted(_TRUNCATED))}"
+
+
 FUNCTIONS.append(
     Function(
         "trunc",
         (
-            of("date date, unit string", "date", "dates.trunc({0}, {1})", nullable=True),
-            of("time timestamp, unit string", "date", "dates.trunc({0} // 86400000000, {1})", nullable=True),
+            of("date date, unit string", "date", "dates.trunc({0}, {1})", nullable=True, check=_unit),
+            of(
+                "time timestamp, unit string",
+                "date",
+                "dates.trunc({0} // 86400000000, {1})",
+                nullable=True,
+                check=_unit,
+            ),
         ),
         "The first day of the date's unit: YEAR (YYYY, YY), QUARTER, MONTH (MM, MON) or WEEK, in any case; null for"
         " another unit.",

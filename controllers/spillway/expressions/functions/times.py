@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
 
 from spillway.expressions import arithmetic, datetimes, errors
 from spillway.expressions.functions import dates, numbers
-from spillway.expressions.functions.signature import Function, of
+from spillway.expressions.functions.signature import Argument, Function, of
 
 FUNCTIONS: list[Function] = []
 
@@ -53,12 +54,34 @@ def date_trunc(unit: str, micros: int) -> int | None:
     return None if days is None else numbers.fitting_bigint(days * _DAY)
 
 
+def is_unit(unit: str) -> bool:
+    """Whether `date_trunc` knows the unit."""
+    return unit.upper() in _UNITS or dates.is_unit(unit)
+
+
+# Spark makes a timestamp of a date first, which one of the year 300 000 is no more.
+_MIDNIGHT = "times.numbers.fitting_bigint({0} * 86400000000)"
+
+
+def _unit(arguments: Sequence[Argument]) -> str:
+    """A literal that is no unit is a mistake; Spark wouldn't even evaluate the time for it."""
+    unit = arguments[0]
+    known = not unit.literal or unit.value is None or is_unit(str(unit.value))
+    return "" if known else f"{unit.value!r} is no unit of date_trunc, such as DAY, HOUR or MONTH"
+
+
 FUNCTIONS.append(
     Function(
         "date_trunc",
         (
-            of("unit string, time timestamp", "timestamp", "times.date_trunc({0}, {1})", nullable=True),
-            of("unit string, date date", "timestamp", "times.date_trunc({0}, {1} * 86400000000)", nullable=True),
+            of("unit string, time timestamp", "timestamp", "times.date_trunc({0}, {1})", nullable=True, check=_unit),
+            of(
+                "unit string, date date",
+                "timestamp",
+                f"times.date_trunc({{0}}, {_MIDNIGHT.format('{1}')})",
+                nullable=True,
+                check=_unit,
+            ),
         ),
         "The beginning of the timestamp's unit: YEAR (YYYY, YY), QUARTER, MONTH (MM, MON), WEEK, DAY (DD), HOUR,"
         " MINUTE, SECOND, MILLISECOND or MICROSECOND, in any case; null for another unit.",
@@ -87,7 +110,7 @@ def months_between(end: int, start: int, *, rounded: bool = True) -> float:
 
 
 _MONTHS = "times.months_between({0}, {1})"
-_MONTHS_OF_DATES = "times.months_between({0} * 86400000000, {1} * 86400000000)"
+_MONTHS_OF_DATES = f"times.months_between({_MIDNIGHT.format('{0}')}, {_MIDNIGHT.format('{1}')})"
 FUNCTIONS.append(
     Function(
         "months_between",
@@ -98,7 +121,7 @@ FUNCTIONS.append(
                 "end timestamp, start timestamp, rounded boolean", "double",
                 _MONTHS.replace(")", ", rounded={2})"),
             ),
-            of("end date, start date, rounded boolean", "double", _MONTHS_OF_DATES.replace("0)", "0, rounded={2})")),
+            of("end date, start date, rounded boolean", "double", _MONTHS_OF_DATES[:-1] + ", rounded={2})"),
         ),
         "The months from the second to the first: whole between equal days of the month and between last days,"
         " otherwise with a fraction of 31 days, rounded to 8 digits unless the third argument is false.",
