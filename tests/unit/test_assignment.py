@@ -125,6 +125,16 @@ def test_a_lump_stays_where_it_is_and_its_crumbs_with_it() -> None:
     ]
 
 
+def test_a_lump_is_not_passed_on_for_less_than_the_margin() -> None:
+    lump, crumb, other = _parts(3)
+    loads: dict[Partition, float | None] = {lump: 10.0, crumb: 0.2, other: 0.0}
+    current = {lump: Slot(0, 0), crumb: Slot(0, 0), other: Slot(1, 0)}
+
+    found = assignment.decide(loads, assignment.slots(2, 1), current)
+
+    assert not found.moves
+
+
 def test_two_partitions_are_exchanged_when_no_single_move_helps() -> None:
     five, four, three, two = _parts(4)
     loads: dict[Partition, float | None] = {five: 5.0, four: 4.0, three: 3.0, two: 2.0}

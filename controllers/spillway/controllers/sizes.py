@@ -86,11 +86,10 @@ class History:
     needs: tuple[Need, ...] = ()
 
     def observe(self, size: int, at: datetime.datetime, policy: SizePolicy) -> History:
-        """The history with one more need; a gap in which a larger one may have been missed starts it anew."""
-        gap = self.seen is None or self.since is None or at - self.seen > policy.stale_after
-        since = at if gap or self.since is None else self.since
-        kept = () if gap else tuple(n for n in self.needs if at - n.at <= policy.scale_down_delay and n.size > size)
-        return dataclasses.replace(self, since=since, seen=at, needs=(*kept, Need(at, size)))
+        """The history with one more need; after a gap, in which a larger one may have been missed, `since` is anew."""
+        gap = self.seen is None or at - self.seen > policy.stale_after
+        kept = (need for need in self.needs if at - need.at <= policy.scale_down_delay and need.size > size)
+        return dataclasses.replace(self, since=at if gap else self.since, seen=at, needs=(*kept, Need(at, size)))
 
     def until(self, now: datetime.datetime) -> History:
         """The history without a future, for when the clock was set back: else a cooldown could last for hours."""
