@@ -163,7 +163,7 @@ def _extreme(given: ColumnType, *, largest: bool) -> Steps:
 
     def beats(one: Value, other: Value) -> bool:
         if one != one or other != other:  # NaN is the largest of all
-            return one == one if not largest else other == other
+            return bool(other == other if largest else one == one)
         return bool(one > other) if largest else bool(one < other)
 
     def add(state: list[Value], value: Value) -> list[Value]:

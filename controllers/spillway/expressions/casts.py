@@ -24,6 +24,7 @@ _DIGITS = {Kind.INT: 10, Kind.BIGINT: 19}
 # Below 10^15, Java 17 writes the same digits of a double as Python and as later versions of Java (none of 3 million
 # random doubles differed); from 2^53 on one in fifty has a digit more.
 _SURE_DIGITS = 15
+_EXACT_SCALE = 5  # with the ten digits of an int, as many as a double tells apart
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -110,7 +111,7 @@ def plan(given: ColumnType, into: ColumnType) -> Conversion | str:
         if to_decimal is not None:
             return to_decimal
     if into.kind in _LIMITS:
-        to_whole = _to_whole(given.kind, into.kind)
+        to_whole = _to_whole(given, into.kind)
         if to_whole is not None:
             return to_whole
     if given.element and into.element:
@@ -158,9 +159,16 @@ def _to_decimal(given: ColumnType, into: ColumnType) -> Conversion | str | None:
             return None
 
 
-def _to_whole(given: Kind, into: Kind) -> Conversion | None:
+def _to_whole(given: ColumnType, into: Kind) -> Conversion | str | None:
     limits = _LIMITS[into]
-    match given:
+    if (
+        given.kind is Kind.DECIMAL
+        and into is Kind.INT
+        and given.scale > _EXACT_SCALE
+        and given.precision > _SURE_DIGITS
+    ):
+        return "Spark goes by way of a double here, which rounds: write cast(cast(x as bigint) as int)"
+    match given.kind:
         case Kind.BIGINT:
             return Conversion("casts.whole_to_whole", limits, fails=True)
         case Kind.DOUBLE:

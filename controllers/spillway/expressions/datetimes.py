@@ -7,6 +7,8 @@ import re
 import zoneinfo
 
 DAY = 86_400_000_000  # microseconds
+_ERA = 146_097 * DAY  # the calendar repeats every 400 years
+_FIRST, _LAST = -719_000 * DAY, 2_932_000 * DAY  # within the years 1 to 9999 that Python's types have
 _INT_MAX = 2**31 - 1
 _BIGINT_MAX = 2**63 - 1
 
@@ -111,10 +113,14 @@ def _offset(zone: str, local: int) -> int | None:
         return None
     try:
         rules = zoneinfo.ZoneInfo(zone)
-        moment = datetime.datetime(1970, 1, 1, tzinfo=rules) + datetime.timedelta(microseconds=local)
-    except (ValueError, OSError, OverflowError, zoneinfo.ZoneInfoNotFoundError):
+    except (ValueError, OSError, zoneinfo.ZoneInfoNotFoundError):
         return None
-    offset = moment.utcoffset()
+    # Far from now the rules repeat with the calendar: before all of them, and after the last change.
+    while local < _FIRST:
+        local += _ERA
+    while local > _LAST:
+        local -= _ERA
+    offset = (datetime.datetime(1970, 1, 1, tzinfo=rules) + datetime.timedelta(microseconds=local)).utcoffset()
     return None if offset is None else offset // datetime.timedelta(microseconds=1)
 
 

@@ -295,7 +295,7 @@ class _Writer:
         value = self.bound(value) if value.maybe else value
         options = ", ".join(self.write(option).value for option in term.options)
         # Python turns a tuple or set of literals into one constant.
-        listed = f"({options},)" if len(term.options) < 4 else f"{{{options}}}"
+        listed = f"({options}{',' * (len(term.options) == 1)})" if len(term.options) < 4 else f"{{{options}}}"
         if any(isinstance(option.value, Decimal) for option in term.options if isinstance(option, terms.Constant)):
             listed = self.scope.constant(frozenset(o.value for o in term.options if isinstance(o, terms.Constant)))
         return Fragment(value.guards, f"{value.at(_SUM)} in {listed}", _COMPARE)
@@ -359,6 +359,8 @@ class _Writer:
         match term:
             case terms.Constant():
                 return Fragment((), str(term.value is True), _ATOM)
+            case terms.Column():
+                return Fragment((), self.variables[term.name], _ATOM)
             case terms.Not():
                 return self.false(term.operand)
             case terms.Logic() if term.op == "or" or _sequential(term):

@@ -45,7 +45,7 @@ class Token:
 _TOKEN = re.compile(
     r"""
     (?P<space>[ \t\r\n]+)
-  | (?P<comment>--|/\*)
+  | (?P<refused>--|/\*|->)
   | (?P<raw>[rR](?:'[^']*'|"[^"]*"))
   | (?P<string>(?:'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*"))
   | (?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)(?P<suffix>[A-Za-z_0-9]*)
@@ -58,7 +58,9 @@ _TOKEN = re.compile(
 
 # What people try, and what to write instead.
 _REFUSED = {
-    "comment": "comments are not supported inside an expression; use a YAML comment (#)",
+    "--": "comments are not supported inside an expression; use a YAML comment (#)",
+    "/*": "comments are not supported inside an expression; use a YAML comment (#)",
+    "->": "lambda functions are not supported; explode the array and use operators",
     "?": "placeholders are not supported; write the value",
     ":": "placeholders are not supported; write the value",
     "$": "variables are not supported; write the value",
@@ -91,7 +93,7 @@ def tokenize(text: str) -> list[Token]:
     at = 0
     while at < len(text):
         match = _TOKEN.match(text, at)
-        if match is None or match.lastgroup == "comment":
+        if match is None or match.lastgroup == "refused":
             raise errors.ExpressionError(_refusal(text[at], match), text, at)
         if match.lastgroup != "space":
             found.append(_token(match, text))
@@ -102,7 +104,7 @@ def tokenize(text: str) -> list[Token]:
 
 def _refusal(character: str, match: re.Match[str] | None) -> str:
     if match:
-        return _REFUSED["comment"]
+        return _REFUSED[match[0]]
     return _REFUSED.get(character, f"unexpected character {character!r}")
 
 

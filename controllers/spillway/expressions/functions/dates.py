@@ -163,7 +163,7 @@ def fitting(days: int | None, what: str) -> int:
 def last_day(days: int) -> int:
     """The last day of the month."""
     year, month, _ = datetimes.civil_of(days)
-    return first_of(year + month // 12, month % 12 + 1) - 1
+    return wrapped(first_of(year + month // 12, month % 12 + 1) - 1)
 
 
 def add_months(days: int, months: int) -> int:

@@ -154,7 +154,7 @@ FUNCTIONS.append(
         "unix_timestamp",
         (
             of("time timestamp", "bigint", "times.arithmetic.quotient({0}, 1000000)"),
-            of("date date", "bigint", "({0} * 86400)"),
+            of("date date", "bigint", f"({_MIDNIGHT.format('{0}')} // 1000000)"),
         ),
         "The seconds since 1970-01-01T00:00Z, rounded towards zero. (Without an argument it would be the clock: not"
         " supported.)",
