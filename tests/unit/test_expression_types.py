@@ -25,7 +25,8 @@ SCHEMA = types.parse_schema(
         ("1.5e3BD", "decimal(4,0)"), ("i = l", "boolean"), ("case when b then i else x end", "double"),
         ("coalesce(i, p)", "decimal(12,2)"),
         ("if(b, l, p)", "decimal(22,2)"), ("arr[0]", "int"),
-        ("array(i, l)", "array<bigint>"), ("nullif(i, l)", "int"), ("X'00ff'", "binary"), ("cast(NULL as date)", "date"),
+        ("array(i, l)", "array<bigint>"), ("nullif(i, l)", "int"), ("X'00ff'", "binary"),
+        ("cast(NULL as date)", "date"),
         ("case when b then 1 end", "int"), ("s like 'a%'", "boolean"), ("date'2020-01-01'", "date"),
     ],
 )  # fmt: skip

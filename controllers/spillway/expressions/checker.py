@@ -328,7 +328,7 @@ class Checker:
         if function is None and node.name not in _FORMS:
             hint = model_errors.did_you_mean(node.name, registry.FUNCTIONS)
             message = (
-                f"unknown function {node.name!r}{hint or '; docs/reference/functions.md lists all that there are'}"
+                f"unknown function {node.name!r}{hint or '; docs/reference/expressions.md lists all that there are'}"
             )
             self.fail(message, node)
         if node.name in _FORMS:

@@ -39,7 +39,7 @@ def upper(text: str) -> str:
 FUNCTIONS.append(
     Function(
         "upper",
-        (of("text string", "string", "strings.upper({0})"),),
+        (of("text string", "string", "({0}.upper() if {0}.isascii() else strings.upper({0}))"),),
         "The text in upper case, independent of language: `ß` becomes `SS`.",
         (("upper('Spark')", "'SPARK'"), ("upper('straße')", "'STRASSE'")),
         ("ucase",),
@@ -55,7 +55,7 @@ def lower(text: str) -> str:
 FUNCTIONS.append(
     Function(
         "lower",
-        (of("text string", "string", "strings.lower({0})"),),
+        (of("text string", "string", "({0}.lower() if {0}.isascii() else strings.lower({0}))"),),
         "The text in lower case, independent of language: `Σ` at the end of a word becomes `ς`.",
         (("lower('SPARK')", "'spark'"), ("lower('ΟΔΟΣ')", "'οδος'")),
         ("lcase",),
