@@ -200,21 +200,18 @@ def _collected(given: ColumnType) -> Steps:
     """The different values; looking for one takes as long as there are values."""
     double = given.kind is Kind.DOUBLE
 
-    def key(value: Value) -> str | Value:
-        return "NaN" if double and value != value else str(value) if double else value
+    def has(state: list[Value], value: Value) -> bool:
+        return value in state if value == value else any(known != known for known in state)  # NaN is one value
 
     def add(state: list[Value], value: Value) -> list[Value]:
-        return state if value is None or _has(state, value) else [*state, value]
-
-    def _has(state: list[Value], value: Value) -> bool:
-        return any(key(value) == key(known) for known in state)
+        if value is None or has(state, value):
+            return state
+        return [*state, value + 0.0 if double else value]  # of the two zeros the positive one
 
     def merge(one: list[Value], other: list[Value]) -> list[Value]:
-        return [*one, *(value for value in other if not _has(one, value))]
+        return [*one, *(value for value in other if not has(one, value))]
 
     def finish(state: list[Value]) -> list[Value]:
-        if double:  # NaN last, and the negative zero before the other
-            return sorted(state, key=lambda value: (value != value, value if value == value else 0.0, str(value)))
-        return sorted(state)
+        return sorted(state, key=lambda value: (value != value, value)) if double else sorted(state)  # NaN last
 
     return Steps([], add, merge, finish, restore=_restored(given))

@@ -160,10 +160,15 @@ def fitting(days: int | None, what: str) -> int:
     return days
 
 
+def month_end(days: int) -> int:
+    """The last day of the month, which for the last dates of all is none."""
+    year, month, _ = datetimes.civil_of(days)
+    return first_of(year + month // 12, month % 12 + 1) - 1
+
+
 def last_day(days: int) -> int:
     """The last day of the month."""
-    year, month, _ = datetimes.civil_of(days)
-    return wrapped(first_of(year + month // 12, month % 12 + 1) - 1)
+    return wrapped(month_end(days))
 
 
 def add_months(days: int, months: int) -> int:
@@ -171,7 +176,7 @@ def add_months(days: int, months: int) -> int:
     year, month, day = datetimes.civil_of(days)
     years, index = divmod(year * 12 + month - 1 + months, 12)
     begin = first_of(years, index + 1)
-    return fitting(min(begin + day - 1, last_day(begin)), f"{datetimes.date_text(days)} and {months} months")
+    return fitting(min(begin + day - 1, month_end(begin)), f"{datetimes.date_text(days)} and {months} months")
 
 
 FUNCTIONS.append(

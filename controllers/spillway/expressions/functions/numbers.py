@@ -168,10 +168,15 @@ def width_bucket(value: float, low: float, high: float, buckets: int) -> int | N
     if low < high:
         if value < least or value >= most:
             return 0 if value < least else buckets + 1
-        return _saturated(float(buckets) * (value - least) / (most - least)) + 1
+        return _after(_saturated(float(buckets) * (value - least) / (most - least)))
     if value > most or value <= least:
         return 0 if value > most else buckets + 1
-    return _saturated(float(buckets) * (most - value) / (most - least)) + 1
+    return _after(_saturated(float(buckets) * (most - value) / (most - least)))
+
+
+def _after(bucket: int) -> int:
+    """One more; Java's long begins again after its largest."""
+    return bucket + 1 if bucket < _BIGINT_MAX else -_BIGINT_MAX - 1
 
 
 def _saturated(value: float) -> int:
