@@ -27,7 +27,7 @@ def test_with_nothing_to_do_it_says_so() -> None:
 def test_the_earliest_deadline_is_first_and_of_equal_ones_the_oldest() -> None:
     scheduler = RecordScheduler()
     for payload, deadline in enumerate([30, 10, 20, 10]):
-        assert not scheduler.insert(Item(deadline, 1, payload), now=0)
+        scheduler.insert(Item(deadline, 1, payload))
 
     assert _rest(scheduler) == [(1, "OnTime"), (3, "OnTime"), (2, "OnTime"), (0, "OnTime")]
 
@@ -35,9 +35,10 @@ def test_the_earliest_deadline_is_first_and_of_equal_ones_the_oldest() -> None:
 def test_one_costly_record_is_put_off_for_two_cheap_ones() -> None:
     scheduler = RecordScheduler()
     costly = Item(10, 10, 0)
-    assert not scheduler.insert(costly, now=0)
-    assert scheduler.insert(Item(11, 5, 1), now=0) == [costly]
-    assert not scheduler.insert(Item(12, 5, 2), now=0)
+    for item in (costly, Item(11, 5, 1), Item(12, 5, 2)):
+        scheduler.insert(item)
+
+    assert scheduler.put_off(now=0) == [costly]
 
     assert scheduler.late == 1
     assert _rest(scheduler) == [(1, "OnTime"), (2, "OnTime"), (0, "Late")]
@@ -46,7 +47,7 @@ def test_one_costly_record_is_put_off_for_two_cheap_ones() -> None:
 def test_what_is_late_already_harms_nobody_and_is_served_last_in_order_of_arrival() -> None:
     scheduler = RecordScheduler()
     for payload, deadline in enumerate([5, 90, 3, 100]):
-        scheduler.insert(Item(deadline, 10, payload), now=20)
+        scheduler.insert(Item(deadline, 10, payload))
 
     assert _rest(scheduler, 20) == [(1, "OnTime"), (3, "OnTime"), (0, "Late"), (2, "Late")]
 
@@ -54,15 +55,15 @@ def test_what_is_late_already_harms_nobody_and_is_served_last_in_order_of_arriva
 def test_of_equal_costs_the_latest_deadline_is_put_off_and_of_equal_deadlines_the_newest() -> None:
     scheduler = RecordScheduler()
     for payload, deadline in enumerate([10, 11, 11]):
-        scheduler.insert(Item(deadline, 5, payload), now=0)
+        scheduler.insert(Item(deadline, 5, payload))
 
     assert _rest(scheduler) == [(0, "OnTime"), (1, "OnTime"), (2, "Late")]
 
 
 def test_time_that_was_lost_is_noticed_before_the_next_is_chosen() -> None:
     scheduler = RecordScheduler()
-    scheduler.insert(Item(20, 15, 0), now=0)
-    scheduler.insert(Item(30, 5, 1), now=0)
+    scheduler.insert(Item(20, 15, 0))
+    scheduler.insert(Item(30, 5, 1))
 
     assert scheduler.next(now=10).item == Item(30, 5, 1)
     assert scheduler.next(now=15) == (Reason.LATE, Item(20, 15, 0))
@@ -71,58 +72,60 @@ def test_time_that_was_lost_is_noticed_before_the_next_is_chosen() -> None:
 def test_late_ones_are_given_up_only_when_asked() -> None:
     scheduler = RecordScheduler()
     for payload in range(3):
-        scheduler.insert(Item(payload, 5, payload), now=50)
-    scheduler.insert(Item(100, 5, 3), now=50)
+        scheduler.insert(Item(payload, 5, payload))
+    scheduler.insert(Item(100, 5, 3))
 
-    assert [item.payload for item in scheduler.give_up()] == [0, 1, 2]
+    assert [item.payload for item in scheduler.give_up(now=50)] == [0, 1, 2]
     assert (len(scheduler), scheduler.late) == (1, 0)
 
 
 def test_everything_can_be_taken_out_in_order_of_arrival() -> None:
     scheduler = RecordScheduler(key_order=True)
     for payload, deadline in enumerate([90, 1, 50, 70]):
-        scheduler.insert(Item(deadline, 5, payload, key="k"), now=30)
+        scheduler.insert(Item(deadline, 5, payload, key="k"))
 
     assert [item.payload for item in scheduler.clear()] == [0, 1, 2, 3]
     assert len(scheduler) == 0
     assert scheduler.next(0) == (Reason.IDLE, None)
-    assert not scheduler.insert(Item(90, 5, 9, key="k"), now=0)
+    scheduler.insert(Item(90, 5, 9, key="k"))
+    assert scheduler.next(0).reason is Reason.ON_TIME
 
 
 def test_a_record_that_is_due_earlier_pulls_the_older_ones_of_its_key_forward() -> None:
     scheduler = RecordScheduler(key_order=True)
-    scheduler.insert(Item(100, 5, 0, key="a"), now=0)
-    scheduler.insert(Item(50, 5, 1, key="b"), now=0)
-    scheduler.insert(Item(10, 5, 2, key="a"), now=0)
+    scheduler.insert(Item(100, 5, 0, key="a"))
+    scheduler.insert(Item(50, 5, 1, key="b"))
+    scheduler.insert(Item(10, 5, 2, key="a"))
 
     assert _rest(scheduler) == [(0, "OnTime"), (2, "OnTime"), (1, "OnTime")]
 
 
 def test_what_is_put_off_takes_the_younger_ones_of_its_key_with_it() -> None:
     scheduler = RecordScheduler(key_order=True)
-    scheduler.insert(Item(20, 15, 0, key="a"), now=0)
-    scheduler.insert(Item(90, 1, 1, key="a"), now=0)
-    put_off = scheduler.insert(Item(20, 10, 2, key="b"), now=0)
+    scheduler.insert(Item(20, 15, 0, key="a"))
+    scheduler.insert(Item(90, 1, 1, key="a"))
+    scheduler.insert(Item(20, 10, 2, key="b"))
+    put_off = scheduler.put_off(now=0)
 
     assert [item.payload for item in put_off] == [0, 1]
-    assert [item.payload for item in scheduler.insert(Item(99, 1, 3, key="a"), now=0)] == [3]
+    scheduler.insert(Item(99, 1, 3, key="a"))
     assert _rest(scheduler) == [(2, "OnTime"), (0, "Late"), (1, "Late"), (3, "Late")]
 
 
 def test_when_the_late_ones_of_a_key_are_done_new_ones_can_be_on_time_again() -> None:
     scheduler = RecordScheduler(key_order=True)
-    scheduler.insert(Item(1, 5, 0, key="a"), now=10)
+    scheduler.insert(Item(1, 5, 0, key="a"))
     assert scheduler.next(10).reason is Reason.LATE
 
-    scheduler.insert(Item(90, 5, 1, key="a"), now=15)
+    scheduler.insert(Item(90, 5, 1, key="a"))
 
     assert scheduler.next(15).reason is Reason.ON_TIME
 
 
 def test_without_key_order_or_without_a_key_nothing_waits_for_its_key() -> None:
     for scheduler, key in ((RecordScheduler(), "a"), (RecordScheduler(key_order=True), None)):
-        scheduler.insert(Item(1, 5, 0, key=key), now=10)
-        scheduler.insert(Item(90, 5, 1, key=key), now=10)
+        scheduler.insert(Item(1, 5, 0, key=key))
+        scheduler.insert(Item(90, 5, 1, key=key))
         assert _rest(scheduler, 10) == [(1, "OnTime"), (0, "Late")]
 
 
@@ -136,7 +139,7 @@ def test_coarse_deadlines_are_rounded_down_so_that_a_promise_is_never_stretched(
 def test_records_within_one_unit_are_served_in_order_of_arrival() -> None:
     scheduler = RecordScheduler(Grain(unit=10))
     for payload, deadline in enumerate([39, 31, 35, 29]):
-        scheduler.insert(Item(deadline, 1, payload), now=0)
+        scheduler.insert(Item(deadline, 1, payload))
 
     assert [payload for payload, _ in _rest(scheduler)] == [3, 0, 1, 2]
 

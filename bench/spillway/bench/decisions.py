@@ -107,11 +107,11 @@ def _per_record(grain: Grain, waiting: int) -> tuple[float, float]:
         for i in range(waiting + steps)
     ]
     for item in items[:waiting]:
-        scheduler.insert(item, 0)
+        scheduler.insert(item)
     insert = take = 0.0
     for i, item in enumerate(items[waiting:]):
         start = time.perf_counter()
-        scheduler.insert(item, i * step)
+        scheduler.insert(item)
         middle = time.perf_counter()
         scheduler.next(i * step)
         insert, take = insert + middle - start, take + time.perf_counter() - middle

@@ -75,7 +75,7 @@ class Spillway:
 
     def put(self, item: Item, now: int) -> None:
         """Insert."""
-        self._scheduler.insert(item, now)
+        self._scheduler.insert(item)
 
     def take(self, now: int) -> Item | None:
         """Whatever is next, on time or late."""

@@ -136,25 +136,28 @@ class RecordScheduler:
 
     @property
     def late(self) -> int:
-        """How many of those that wait can't be on time."""
+        """How many of those that wait were put off so far."""
         return len(self._late)
 
-    def insert(self, item: Item, now: int) -> Sequence[Item]:
-        """Take an item in; those that can no longer be on time because of it (maybe itself). `release` in the paper."""
+    def insert(self, item: Item) -> None:
+        """Take an item in; `release` in the paper, which would put off at once.
+
+        Here that waits until somebody asks: an item put off for one arrival could have been on time after the next,
+        which puts off another in its place, and the subset would be the largest only for some orders of arrival.
+        """
         self._arrivals += 1
         ordered = self._key_order and item.key is not None
         if ordered and self._late.has_key(item.key):
             self._late.put(self._arrivals, item, counted=True)
-            return (item,)
+            return
         entry = Entry(item, self._arrivals, self._grain.due(item.deadline), self._grain.cost(item.cost))
         if ordered:
             self._queue_behind_its_key(entry)
         self._tree.insert(entry)
-        return self._put_off(now)
 
     def next(self, now: int) -> Next:
         """Take out what to serve now. `nextToProcess` in the paper."""
-        self._put_off(now)
+        self.put_off(now)
         entry = self._tree.pop()
         if entry is None:
             item = self._late.take()
@@ -163,8 +166,9 @@ class RecordScheduler:
             self._forget(entry)
         return Next(Reason.ON_TIME, entry.value)
 
-    def give_up(self) -> list[Item]:
-        """Take out everything that is late, oldest first."""
+    def give_up(self, now: int) -> list[Item]:
+        """Take out everything that is late by now, oldest first."""
+        self.put_off(now)
         return self._late.clear()
 
     def clear(self) -> list[Item]:
@@ -176,8 +180,11 @@ class RecordScheduler:
         self._by_key.clear()
         return [item for _, item in sorted(entries, key=lambda one: one[0])]
 
-    def _put_off(self, now: int) -> Sequence[Item]:
-        """Algorithm 1: until all can be on time, put off the costliest of the first overloaded deadlines."""
+    def put_off(self, now: int) -> Sequence[Item]:
+        """Algorithm 1: until all can be on time, put off the costliest of the first overloaded deadlines.
+
+        Returns what is late from now on. What is left is a largest subset that can be on time (Proposition 4.1).
+        """
         put_off: list[Item] = []
         while not self._tree.schedulable(now):
             due = self._tree.overloaded(now)
