@@ -128,6 +128,20 @@ def test_texts_of_the_user_are_only_ever_literals() -> None:
     assert value("s like '%{0}\"%'", s='x{0}"y') is True
 
 
+def test_literals_anywhere_compile_without_a_warning() -> None:
+    for text in (
+        "greatest(1, i)",
+        "concat_ws('-', 'a', s)",
+        "'a' || s",
+        "coalesce(1, i)",
+        "nvl2('x', 1, 2)",
+        "1 <=> 2",
+    ):
+        value(text)
+    assert value("equal_null('a', s)", s="a") is True
+    assert value("'a' is null or 1 is not null") is True
+
+
 def test_a_traceback_shows_the_generated_line() -> None:
     with pytest.raises(EvaluationError) as caught:
         value("cast(s as int)", s="x")

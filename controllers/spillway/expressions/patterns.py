@@ -20,7 +20,7 @@ def like(pattern: str, escape: str) -> Plan:
         if not parts or parts == texts:
             return "({0} == {k})", text
         if front and back:
-            return ("({k} in {0})", text) if text else ("({0} is not None)", None)
+            return "({k} in {0})", text
         return ("{0}.endswith({k})" if front else "{0}.startswith({k})"), text
     source = "".join({"%": ".*", "_": "."}.get(part) or re.escape(part[1:]) for part in parts)
     return "({k}({0}) is not None)", re.compile(source, re.DOTALL).fullmatch

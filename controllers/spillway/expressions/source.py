@@ -91,7 +91,7 @@ class Scope:
     def constant(self, value: object) -> str:
         """A name for a value that has no short literal of its own."""
         for name, known in self.constants.items():
-            if known is value or (type(known) is type(value) is Decimal and repr(known) == repr(value)):
+            if known is value or (type(known) is type(value) and repr(known) == repr(value)):
                 return name
         name = f"k{len(self.constants)}"
         self.constants[name] = value
@@ -158,10 +158,17 @@ class _Writer:
     def apply(self, term: terms.Apply) -> Fragment:
         """A template with its arguments."""
         if not term.strict:
-            sources = [self.write(argument).full.at(_ATOM) for argument in term.arguments]
-            return self.filled(term, (), sources)
+            return self.filled(term, (), [self.argument(argument) for argument in term.arguments])
         guards, parts = self.arguments(term)
+        if any(isinstance(argument, terms.Constant) and argument.value is None for argument in term.arguments):
+            return Fragment(guards, "None", _ATOM, maybe=True)
         return self.filled(term, guards, [part.at(_ATOM) for part in parts])
+
+    def argument(self, term: Term) -> str:
+        """The source of an argument, null or not, for a template that asks `is None` itself."""
+        if isinstance(term, terms.Constant) and term.value is not None:
+            return self.scope.constant(term.value)  # by name: `is` with a literal is a warning of Python's compiler
+        return self.write(term).full.at(_ATOM)
 
     def arguments(self, term: terms.Apply) -> tuple[tuple[str, ...], list[Fragment]]:
         """Guards and values of the arguments, evaluated in Spark's order."""
@@ -329,6 +336,8 @@ class _Writer:
         if term.what == "null" and not term.value.nullable and not term.value.raises:
             return Fragment((), "False", _ATOM)
         full = self.write(term.value).full
+        if not term.value.nullable and _is_literal(full.value):
+            return Fragment((), "False", _ATOM)  # a function of literals that is a literal itself
         return Fragment((), f"{full.at(_SUM)} is {term.what.replace('null', 'none').title()}", _COMPARE)
 
     def choice(self, term: terms.Choice) -> Fragment:
@@ -458,6 +467,13 @@ def _repeated(source: terms.Source, count: int) -> list[bool]:
     marks = [f"\x00{index}\x00" for index in range(count)]
     text = source(marks) if callable(source) else source.format(*marks, t="", k="")
     return [text.count(mark) > 1 for mark in marks]
+
+
+def _is_literal(source: str) -> bool:
+    """Whether the source is a number or a text, for which Python's compiler warns of `is`."""
+    body = ast.parse(source, mode="eval").body
+    body = body.operand if isinstance(body, ast.UnaryOp) else body
+    return isinstance(body, ast.Constant) and not isinstance(body.value, bool)
 
 
 @functools.lru_cache(maxsize=4096)
