@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from bursting import NOON, TICK, Fluid, costs, measurement, seconds
+from spillway.bench import bursts as bench
 from spillway.controllers.switching import decision, rules
 from spillway.controllers.switching.decision import decide
 from spillway.controllers.switching.measurements import Measurement, Node, Observation
@@ -287,6 +288,16 @@ def test_without_the_room_for_the_rate_the_same_load_would_flap(monkeypatch: pyt
     assert len(job.switches) > 4
 
 
+@pytest.mark.parametrize(("kind", "most"), [("poisson", 0), ("on-off", 2), ("pareto", 8)])
+def test_steady_arrivals_at_80_percent_of_the_capacity_do_not_flap_however_bursty_they_are(
+    kind: str, most: int
+) -> None:
+    counts = bench.KINDS[kind](lambda _: 1000, random.Random(5))  # noqa: S311 - a simulation, not a secret
+    job = Fluid(POLICY, p_d=1250, p_o=5000)
+    job.run(lambda _: next(counts) / bench.TICK, 1200)
+    assert len(job.switches) <= most
+
+
 def test_batches_that_are_no_faster_are_refused_all_the_way() -> None:
     job = Fluid(POLICY, p_o=900)
     job.run(steps((0, 400), (10, 1500)), 60)
@@ -295,3 +306,22 @@ def test_batches_that_are_no_faster_are_refused_all_the_way() -> None:
 
 def test_every_reason_has_its_words() -> None:
     assert set(REASONS) == set(Reason)
+
+
+def spikes(every: float) -> Callable[[float], float]:
+    return lambda t: 8000 if t % every < 0.4 else 300
+
+
+def test_bursts_that_follow_every_return_switch_less_and_less() -> None:
+    job = Fluid(POLICY)
+    job.run(spikes(13), 1800)
+    ups = [at for at, found in job.switches if found.to is BATCH]
+    assert 1 < len(ups) <= 5
+
+
+def test_the_pause_is_forgotten_when_there_was_no_relapse() -> None:
+    job = Fluid(POLICY)
+    job.run(spikes(100), 1000)
+    returns = [at % 100 for at, found in job.switches if found.to is RECORD]
+    assert len(returns) == 10
+    assert max(returns) < 15

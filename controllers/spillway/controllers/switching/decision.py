@@ -21,7 +21,7 @@ from types import MappingProxyType
 from spillway.controllers.switching import bursts, measurements, ranges, rules
 from spillway.controllers.switching.bursts import Burst
 from spillway.controllers.switching.measurements import Observation
-from spillway.controllers.switching.verdicts import Action, Decision, History, Reason, Switch, Verdict
+from spillway.controllers.switching.verdicts import Action, Decision, History, Pause, Reason, Switch, Verdict
 from spillway.model.execution import Mode, Policy
 from spillway.model.operators import Paradigm
 
@@ -63,8 +63,7 @@ def _decision(
     if to is not None and policy.mode is Mode.ADVISE:
         action = Action.ADVISE
     elif to is not None:
-        calm = {name: since for name, since in history.calm.items() if name not in chosen.operators}
-        history = dataclasses.replace(history, last=Switch(chosen.operators, to, now), calm=MappingProxyType(calm))
+        history = _noted(Switch(chosen.operators, to, now), chosen.point, history)
     return Decision(
         action,
         chosen.reason,
@@ -79,6 +78,18 @@ def _decision(
         chosen.instead,
         chosen.again,
     )
+
+
+def _noted(switch: Switch, point: str, history: History) -> History:
+    """The history with a switch: its queues are no longer calm, and the next pause of its range is known."""
+    calm = {name: since for name, since in history.calm.items() if name not in switch.operators}
+    pauses, before = dict(history.pauses), history.pauses.get(point)
+    if switch.to is Paradigm.BATCH:
+        pauses[point] = Pause(rules.pause(before, switch.at))
+    else:
+        of_range = {name: pauses.get(name, Pause(rules.CALM)) for name in switch.operators}
+        pauses.update({name: Pause(pause.length, switch.at) for name, pause in of_range.items()})
+    return dataclasses.replace(history, last=switch, calm=MappingProxyType(calm), pauses=MappingProxyType(pauses))
 
 
 def _job(reason: Reason, sentence: str, again: datetime.timedelta | None = None) -> Verdict:
@@ -146,19 +157,24 @@ def _batches(
             if verdict.action is Action.TO_RECORD:
                 calm[head] = history.calm.get(head, now)
             of_heads.append(verdict)
-        verdicts.append(_back(names, of_heads, calm, now))
+        pauses = [history.pauses[name].length for name in names if name in history.pauses]
+        verdicts.append(_back(names, of_heads, calm, max(pauses, default=rules.CALM), now))
     return verdicts, MappingProxyType(calm)
 
 
 def _back(
-    names: tuple[str, ...], of_heads: list[Verdict], calm: dict[str, datetime.datetime], now: datetime.datetime
+    names: tuple[str, ...],
+    of_heads: list[Verdict],
+    calm: dict[str, datetime.datetime],
+    pause: datetime.timedelta,
+    now: datetime.datetime,
 ) -> Verdict:
     """The verdict of a range: the first of its queues that is against coming back, else how long all have been calm."""
     against = [verdict for verdict in of_heads if verdict.action is not Action.TO_RECORD]
     if against:
         return against[0]
     first = of_heads[0]
-    left = rules.CALM - min(now - calm[verdict.point] for verdict in of_heads)
+    left = pause - min(now - calm[verdict.point] for verdict in of_heads)
     if left > _NONE:
         return dataclasses.replace(
             first,

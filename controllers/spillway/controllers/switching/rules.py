@@ -10,7 +10,7 @@ An operator with a queue, record by record; the first that answers wins:
 6. P_O is not above V: refuse.
 7. Else its range goes to batches.
 
-A range in batches comes back when each of its queues, for `CALM` without a break:
+A range in batches comes back when each of its queues, for `CALM` without a break (more after a relapse: `pause`):
 
 1. has a rate that leaves room: V ≤ (1 - max(δ, `ROOM`))·P_D;
 2. is below L_down, without what merely gathers for the next batch.
@@ -28,7 +28,7 @@ from spillway.controllers.switching import point, ranges
 from spillway.controllers.switching.bursts import Burst
 from spillway.controllers.switching.measurements import Measurement, Observation
 from spillway.controllers.switching.point import Point
-from spillway.controllers.switching.verdicts import Action, Instead, Reason, Verdict
+from spillway.controllers.switching.verdicts import Action, Instead, Pause, Reason, Verdict
 
 # Of P_D. Shadow calibration of a few batches is off by about 10 %, timing 1 record in 64 by about 5 %; a gain below
 # 20 % may be none. Lower: switches that cost a pause and bring nothing. Higher: help that is there is refused.
@@ -41,6 +41,10 @@ ROOM = 0.1
 # and the scheduling. Bursts come in groups with pauses of seconds. 1 s: a switch per burst of a group. 60 s: a minute
 # of half a second instead of milliseconds after every burst.
 CALM = datetime.timedelta(seconds=10)
+# A burst so soon after a range came back belongs to the same group: the pause was too short, and is doubled.
+RELAPSE = datetime.timedelta(seconds=60)
+# What doubling ends at: under the worst of loads a range comes back less than 30 times an hour.
+LONGEST = datetime.timedelta(seconds=120)
 
 _COSTS_OF_WAITING = "its latency grows with the queue"
 
@@ -158,6 +162,17 @@ def _refusal(observation: Observation, case: _Case) -> Verdict | None:
 
 def _hold(case: _Case, reason: Reason, sentence: str, *lost: Alternative) -> Verdict:
     return Verdict(case.name, Action.HOLD, reason, sentence, (), case.inputs, lost)
+
+
+def pause(before: Pause | None, now: datetime.datetime) -> datetime.timedelta:
+    """How long a range that goes to batches now must be calm before it comes back.
+
+    `CALM`; twice the pause before, up to `LONGEST`, if that has ended in a relapse. So a load with bursts that are
+    always a little further apart than the pause makes fewer switches each time.
+    """
+    if before is None or before.returned is None or now - before.returned >= RELAPSE:
+        return CALM
+    return min(LONGEST, 2 * before.length)
 
 
 def in_batches(name: str, m: Measurement, burst: Burst, hysteresis: float) -> Verdict:

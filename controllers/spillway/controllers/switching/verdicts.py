@@ -101,8 +101,16 @@ class Switch:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Pause:
+    """How long the range of an operator must be calm before it comes back, and when it last did."""
+
+    length: datetime.timedelta
+    returned: datetime.datetime | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class History:
-    """What is remembered between ticks: detectors by operator, since when ranges are calm, and the last switch.
+    """What is remembered between ticks: detectors, since when queues are calm, pauses, and the last switch.
 
     `seen` is when the last measurement was taken that a detector has taken into account, so that none counts twice.
     """
@@ -110,6 +118,7 @@ class History:
     bursts: Mapping[str, Burst] = dataclasses.field(default_factory=lambda: MappingProxyType({}))
     seen: Mapping[str, datetime.datetime] = dataclasses.field(default_factory=lambda: MappingProxyType({}))
     calm: Mapping[str, datetime.datetime] = dataclasses.field(default_factory=lambda: MappingProxyType({}))
+    pauses: Mapping[str, Pause] = dataclasses.field(default_factory=lambda: MappingProxyType({}))
     last: Switch | None = None
 
 
