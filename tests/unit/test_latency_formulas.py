@@ -11,7 +11,7 @@ import itertools
 import math
 import random
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -58,10 +58,15 @@ def test_moments_of_no_time_are_refused(mean: float, variance: float) -> None:
 # Frames
 
 
+def scv(values: Sequence[float]) -> float:
+    return statistics.pvariance(values) / statistics.fmean(values) ** 2
+
+
 def simulated_frames(b: int, r: float, d: float, gap: Callable[[], float], frames: int = 20_000) -> filling.Filling:
     """Frames one after the other, as a worker fills them; the gap before a frame that opens belongs to nobody."""
     waits: list[float] = []
     sizes: list[int] = []
+    cycles: list[float] = []
     for _ in range(frames):
         arrivals = [0.0]
         while len(arrivals) < b and (at := arrivals[-1] + gap() / r) < d:
@@ -69,9 +74,9 @@ def simulated_frames(b: int, r: float, d: float, gap: Callable[[], float], frame
         left = arrivals[-1] if len(arrivals) == b else d
         waits += [left - at for at in arrivals]
         sizes.append(len(arrivals))
-    size = statistics.fmean(sizes)
+        cycles.append(left + gap() / r)
     return filling.Filling(
-        Moments(statistics.fmean(waits), statistics.pvariance(waits)), size, statistics.pvariance(sizes) / size**2
+        Moments(statistics.fmean(waits), statistics.pvariance(waits)), statistics.fmean(sizes), scv(sizes), scv(cycles)
     )
 
 
@@ -94,6 +99,7 @@ def test_the_wait_in_a_frame_is_the_simulated_one(b: int, r: float, d: float) ->
     assert close(found.wait, seen.wait.mean, seen.wait.variance, within=0.03)
     assert found.records == pytest.approx(seen.records, rel=0.02)
     assert found.spread == pytest.approx(seen.spread, rel=0.05, abs=1e-4)
+    assert found.rhythm == pytest.approx(seen.rhythm, rel=0.05)
 
 
 def test_records_that_come_like_a_clock_wait_as_long_on_average_and_vary_less() -> None:
@@ -111,6 +117,7 @@ def test_without_a_deadline_a_frame_fills_in_its_own_time(b: int) -> None:
     assert close(found.wait, (b - 1) / 8, (b - 1) * (b + 7) / (12 * 16))
     assert found.records == b
     assert found.spread == pytest.approx(0, abs=1e-9)
+    assert found.rhythm == pytest.approx(1 / b)
 
 
 @pytest.mark.parametrize("a", [0.01, 1.0, 30.0, 5_000.0, 20_000.0])
@@ -188,6 +195,12 @@ def test_the_queue_is_near_the_simulated_one(load: float, ca: float, cs: float) 
 
     assert found.mean == pytest.approx(seen.mean, rel=0.15)
     assert found.deviation == pytest.approx(seen.deviation, rel=0.25)
+
+
+def test_one_stream_stays_as_it_is_and_many_become_random() -> None:
+    assert queueing.merged([queueing.Stream(10.0, 0.1, 1)], 0.05) == pytest.approx(0.1)
+    assert queueing.merged([queueing.Stream(0.001, 0.1, 10_000)], 0.05) == pytest.approx(1.0, abs=0.001)
+    assert queueing.merged([], 0.05) == 1.0
 
 
 @pytest.mark.parametrize("load", [1.0, 1.5, 1e300])

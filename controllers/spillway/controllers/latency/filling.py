@@ -19,6 +19,9 @@ A record is one of E(n) = 1 + E(M) in its frame, so (renewal reward)
 
     E(W) = E(ΣW)/E(n)      E(W²) = E(ΣW²)/E(n)      Var(W) = E(W²) - E(W)²
 
+One frame follows another after C = T and the time until a record opens it: E(C) = E(n)/r, and since
+E(T²) = 2·∫ t·Pr(T > t) dt = 1/r² · E[K(K+1)], Var(C) = 1/r² · (1 + E[K(K+1)] - E(M)²).
+
 Without a deadline that is (b-1)/(2r) and (b-1)(b+7)/(12r²); without a limit of records D(1+a/2)/(1+a), and
 D²(1+a/3)/(1+a) for the square. All expectations are sums of a^i times a share of the Poisson distribution, because
 E[N(N-1)…(N-i+1); N < c] = a^i·Pr(N < c-i).
@@ -49,11 +52,13 @@ class Filling:
         wait: W, of a record.
         records: E(n), in a frame when it leaves; b when the deadline never comes first.
         spread: Var(n)/E(n)²; 0 when all frames are full.
+        rhythm: Var(C)/E(C)², of the times between frames; 1/b when all are full, 1 when all are of one record.
     """
 
     wait: Moments
     records: float
     spread: float
+    rhythm: float
 
 
 def fill(frame: int, rate: float, deadline: float = math.inf) -> Filling:
@@ -65,10 +70,10 @@ def fill(frame: int, rate: float, deadline: float = math.inf) -> Filling:
         )
         raise ValueError(message)
     if frame == 1 or deadline == 0:
-        return Filling(ZERO, 1.0, 0.0)
+        return Filling(ZERO, 1.0, 0.0, 1.0)
     expected = rate * deadline if rate else 0.0
     if expected < _ALONE:
-        return Filling(NEVER if math.isinf(deadline) else Moments(deadline), 1.0, 0.0)
+        return Filling(NEVER if math.isinf(deadline) else Moments(deadline), 1.0, 0.0, 1.0)
     return _fill(frame, rate, expected)
 
 
@@ -79,10 +84,16 @@ def _fill(b: int, r: float, a: float) -> Filling:
     count = 1 + _part(a, 1, b) + most * full  # E(n)
     pairs = _part(a, 1, b) + _part(a, 2, b) / 2 + most * b / 2 * full  # E[M(M+1)/2]
     triples = _part(a, 2, b + 1) + _part(a, 3, b + 1) / 3 + most * b * (b + 1) / 3 * fuller  # E[K(K+1)(K+2)/3]
+    doubles = _part(a, 2, b + 1) + most * b * fuller  # E[K(K+1)], with N(N-1) for K(K+1)
     mean = pairs / count / r
     variance = triples / count / r / r - mean * mean
     squares = count + 2 * pairs  # E(n²) = 1 + 2·E(M) + E(M²), and E(M²) = 2·pairs - E(M)
-    return Filling(Moments(mean, max(0.0, variance)), count, max(0.0, squares / count**2 - 1))
+    return Filling(
+        Moments(mean, max(0.0, variance)),
+        count,
+        max(0.0, squares / count**2 - 1),
+        min(1.0, max(0.0, (1 + doubles - (count - 1) ** 2) / count**2)),
+    )
 
 
 def _part(a: float, i: int, below: int) -> float:

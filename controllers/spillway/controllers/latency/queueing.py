@@ -6,7 +6,7 @@ for arrivals that are more regular than random ones, and by Marchal for those th
 the former is made for another distribution, and was 30 % too low in our simulations):
 
     E(W) = S·ρ/(1-ρ) · (c_a² + c_s²)/2 · g
-    g = exp( -2(1-ρ)/(3ρ) · (1-c_a²)²/(c_a²+c_s²) )                       for c_a² ≤ 1
+    g = exp( -2(1-ρ)/(3ρ) · (1-c_a²)²/(c_a²+c_s²) )                       for c_a² < 1
     g = (1+c_s²)/(1+ρ²·c_s²) · (c_a²+ρ²·c_s²)/(c_a²+c_s²)                 for c_a² ≥ 1
 
 and the variance that of Whitt's queueing network analyser, from the probability to wait at all, σ = Pr(W > 0), and
@@ -29,6 +29,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from spillway.controllers.latency.moments import NEVER, ZERO, Moments
 
@@ -38,26 +40,49 @@ class Variability:
     """How much the times vary, as squared coefficients of variation (scv): variance/mean².
 
     Attributes:
-        arrival: c_a² of the times between frames. 1 by default: what many producers send, each on its own, adds up
-            to a Poisson stream. 0 would be a clock; bursts have more.
+        arrival: c_a² of the times between frames, or between the records of a source. None, if not measured: then it
+            follows from how frames are filled and how many buffers they come from; and it is 1 for a source, which
+            many send to, each on its own, so that a Poisson stream is what comes. 0 would be a clock; bursts have more.
         service: of what one record costs. 1 by default, an exponential distribution: of all with a given mean, the one
             that assumes the least. A frame of b records that cost independently has 1/b of it.
     """
 
-    arrival: float = 1.0
+    arrival: float | None = None
     service: float = 1.0
 
     def __post_init__(self) -> None:
         for name in ("arrival", "service"):
             value = getattr(self, name)
-            if not 0 <= value < math.inf:
+            if value is not None and not 0 <= value < math.inf:
                 message = f"the variability of {name} is {value}; it must be a finite number that is 0 or more"
                 raise ValueError(message)
 
 
+class Stream(NamedTuple):
+    """Frames that come to a slot: `sources` buffers, each with `rate` and c_a² = `scv`, independent of one another."""
+
+    rate: float
+    scv: float
+    sources: float
+
+
+def merged(streams: Sequence[Stream], service: float) -> float:
+    """c_a² of several streams together, by Whitt: many regular streams are as irregular as a Poisson stream.
+
+    c_a² = w·Σ (λ_i/λ)·c_i² + 1 - w,   w = 1/(1 + 4(1-ρ)²(v-1)),   v = 1/Σ (λ_i/λ)²,   ρ = λ·S below 1
+    """
+    rate = math.fsum(stream.rate * stream.sources for stream in streams)
+    if not rate:
+        return 1.0
+    own = math.fsum(s.sources * s.rate / rate * s.scv for s in streams)
+    v = 1 / math.fsum(s.sources * (s.rate / rate) ** 2 for s in streams)
+    w = 1 / (1 + 4 * max(0.0, 1 - rate * service) ** 2 * max(0.0, v - 1))
+    return w * own + 1 - w
+
+
 def wait(rate: float, service: float, arrival_scv: float, service_scv: float) -> Moments:
     """W of the docstring above for λ = `rate` and S = `service`: never, from ρ = 1 on."""
-    load = rate * service
+    load = rate * service if rate and service else 0.0  # what nothing comes for, or takes no time, is not jammed by ∞
     if load >= 1:
         return NEVER
     varies = arrival_scv + service_scv
@@ -84,7 +109,7 @@ def bulk(share: float, interval: float) -> Moments:
 
 def _correction(load: float, ca: float, cs: float) -> float:
     """Kingman's formula is right for ρ near 1; g is what it lacks below."""
-    if ca <= 1:
+    if ca < 1:
         return math.exp(-2 * (1 - load) / (3 * load) * (1 - ca) ** 2 / (ca + cs))
     return (1 + cs) / (1 + load**2 * cs) * (ca + load**2 * cs) / (ca + cs)
 
