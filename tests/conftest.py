@@ -6,13 +6,19 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+import hypothesis
 import pytest
+
+import fuzzing
 
 if TYPE_CHECKING:
     from api_server import ApiServer
     from spark_oracle import Oracle
     from spillway.local.broker import Broker
     from spillway.local.installation import Installation
+
+hypothesis.settings.register_profile("spillway", fuzzing.cases(100))
+hypothesis.settings.load_profile("spillway")
 
 
 @pytest.fixture(scope="session")

@@ -1,13 +1,12 @@
 """The same text, run by a real Spark and by generated Python: every value and every error must be the same.
 
-`SPILLWAY_FUZZ=100000` sets the number of random pairs (one expression on one row); the seed is printed and can be set
-with `SPILLWAY_SEED`.
+`make test` tries 20 000 random pairs (one expression on one row); `make fuzz` a million with new dice, whose seed is
+printed and can be set with `SPILLWAY_SEED`.
 """
 
 from __future__ import annotations
 
 import itertools
-import os
 import random
 import sys
 from collections.abc import Sequence
@@ -16,6 +15,7 @@ from typing import Any
 import pytest
 
 import expression_fuzz
+import fuzzing
 from expression_fuzz import SCHEMA, Difference
 from spark_oracle import ERROR, Oracle, same
 from spillway.expressions import aggregates, check_aggregate, errors, expression
@@ -57,8 +57,8 @@ def data() -> list[list[Any]]:
 
 @pytest.mark.fuzz
 def test_random_expressions_on_random_rows(oracle: Oracle) -> None:
-    wanted = int(os.environ.get("SPILLWAY_FUZZ") or 20_000)
-    seed = int(os.environ.get("SPILLWAY_SEED") or random.SystemRandom().randrange(2**32))
+    wanted = 20_000 * fuzzing.FACTOR
+    seed = fuzzing.seed()
     dice = random.Random(seed)  # noqa: S311 (reproducible, no secret)
     pairs, rejected, generated = 0, 0, 0
     while pairs < wanted:
@@ -77,7 +77,7 @@ def test_random_expressions_on_random_rows(oracle: Oracle) -> None:
 
 @pytest.mark.fuzz
 def test_random_expressions_as_spark_compiles_them(oracle: Oracle) -> None:
-    seed = int(os.environ.get("SPILLWAY_SEED") or random.SystemRandom().randrange(2**32))
+    seed = fuzzing.seed()
     dice = random.Random(seed)  # noqa: S311 (reproducible, no secret)
     rows = expression_fuzz.rows(dice, 60)
     generator = expression_fuzz.Generator(dice)

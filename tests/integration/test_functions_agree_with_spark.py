@@ -1,15 +1,15 @@
 """Every function of the subset, as it is written in the registry, against a real Spark: values, errors, types.
 
-`make test` compares 150 rows of edge values per call; SPILLWAY_FUZZ=10 takes ten times as many, and more literals.
+`make test` compares 150 rows of edge values per call; `make fuzz` eight times as many, and more literals.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 
 import pytest
 
+import fuzzing
 import spark_oracle
 from function_cases import RAISED, Case, Table, cases, orders, value_of
 from spark_oracle import ERROR, Answer, Oracle
@@ -18,7 +18,7 @@ from spillway.expressions.functions.signature import Function
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark"), pytest.mark.fuzz]
 
-FUZZ = int(os.environ.get("SPILLWAY_FUZZ", "1"))
+FUZZ = min(fuzzing.FACTOR, 8)  # the edge values are all there by then; more would only repeat them
 ROWS = 150 * FUZZ
 LITERALS = 15 * FUZZ  # choices per signature: each is an expression that Spark has to analyse
 SHOWN = 20  # differences in a message: enough to see what they have in common

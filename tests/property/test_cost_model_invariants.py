@@ -16,13 +16,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import flows
+import fuzzing
 from spillway.controllers.costmodel import bottlenecks, chaining, exact, resources, throughput
 from spillway.controllers.costmodel.bottlenecks import Load
 from spillway.controllers.costmodel.capacity import Edge, Inflow
 from spillway.controllers.costmodel.flow import CORE, Costs, Flow, Node, Setting, Slot
 
 ROUNDING = 1e-9  # of the floats that results are given in; every decision is exact
-SOME = hypothesis.settings(max_examples=60, deadline=None, suppress_health_check=list(hypothesis.HealthCheck))
+SOME = fuzzing.cases(60)
 SECONDS = st.sampled_from([0.0, 0.1, 0.2, 0.25, 0.3, 0.5, 1.0]) | st.floats(0, 1)
 SELECTIVITIES = st.sampled_from([0.0, 0.1, 0.5, 1.0, 2.0]) | st.floats(0, 2)
 RATES = st.sampled_from([0.0, 1.0, 2.0, 10.0, 0.1]) | st.floats(0, 1000)
