@@ -125,6 +125,47 @@ def test_a_batch_writes_what_it_has_and_its_reader_gets_it_all_at_once() -> None
     assert found.segments["count"][Phase.QUEUE].mean == pytest.approx(0.54 / 2)
 
 
+def test_records_and_batches_together_can_be_too_much_at_the_pace_that_others_leave() -> None:
+    flow = Flow([free("a"), free("b"), free("both", "a", "b", cpu=0.006)])
+    settings = {name: Setting(1, 1) for name in ("a", "b", "both")}
+
+    def mean(cores: int) -> float:
+        slot, at = Slot(sharing=3), {"a": 75.0, "b": 75.0}  # 0.9 of a slot, 0.3 of the average slot
+        batch = {"a": BATCH}
+        found = predict(flow, settings, at, paradigms=batch, engine=Engine(0.1), slot=slot, cores=cores)
+        return found.mean
+
+    assert math.isfinite(mean(2))
+    assert mean(1) == math.inf  # 0.45 for each kind, and all others take 0.9 of the only core
+
+
+def simulated_bulks(alone: float, share: float, interval: float, each: float) -> tuple[float, float]:
+    """Mean waits of records that come at random and of those that come once per interval, behind one another."""
+    chance = random.Random(5)
+    bulk = [(k * interval, True) for k in range(2000) for _ in range(round(share * interval / each))]
+    at, single = 0.0, list[tuple[float, bool]]()
+    while at < 2000 * interval:
+        at += chance.expovariate(alone / each)
+        single.append((at, False))
+    waits: dict[bool, list[float]] = {True: [], False: []}
+    free_at = 0.0
+    for at, of_bulk in sorted(bulk + single):
+        waits[of_bulk].append(max(0.0, free_at - at))
+        free_at = max(free_at, at) + chance.expovariate(1 / each)
+    return statistics.fmean(waits[False]), statistics.fmean(waits[True])
+
+
+def test_records_among_batches_wait_as_long_as_simulated() -> None:
+    flow = Flow([free("batch"), free("single"), free("both", "batch", "single", cpu=0.01)])
+    settings = {name: Setting(1, 1) for name in ("batch", "single", "both")}
+    workload = {"batch": 40.0, "single": 30.0}
+    found = predict(flow, settings, workload, paradigms={"batch": BATCH}, engine=Engine(1.0))
+    of_single, of_bulk = simulated_bulks(0.3, 0.4, 1.0, 0.01)
+
+    assert found.segments["both"][Phase.QUEUE].mean == pytest.approx(of_bulk, rel=0.05)
+    assert of_single < of_bulk
+
+
 def test_faster_batches_do_what_slots_can_not() -> None:
     twice = Engine(1.0, speedup=4.0)
     at = {"read": 300.0}
@@ -137,14 +178,13 @@ def test_faster_batches_do_what_slots_can_not() -> None:
 def test_slots_that_share_cores_are_slower_when_others_leave_less_than_one() -> None:
     flow = Flow([free("read", cpu=0.01)])
 
-    def cpu(sharing: int, cores: int) -> float:
-        slot = Slot(sharing=sharing)
-        found = predict(flow, {"read": Setting(1)}, {"read": 50.0}, slot=slot, cores=cores)
-        return found.phases[Phase.CPU].mean
+    def of(sharing: int, cores: int) -> Prediction:
+        return predict(flow, {"read": Setting(1)}, {"read": 40.0}, slot=Slot(sharing=sharing), cores=cores)
 
-    assert cpu(2, 2) == pytest.approx(0.01)
-    assert cpu(2, 1) == pytest.approx(0.02)  # the other slot takes half of the core
-    assert cpu(3, 1) == cpu(9, 1) == math.inf or cpu(3, 1) > 1  # nothing is left
+    assert of(2, 2).phases[Phase.CPU].mean == pytest.approx(0.01)
+    assert of(2, 1).phases[Phase.CPU].mean == pytest.approx(0.01 / 0.6)  # the other slot takes 0.4 of the core
+    assert of(3, 1).mean == math.inf  # two others take 0.8 of it, and 0.2 are not enough for 0.4
+    assert of(9, 1).phases[Phase.CPU].mean == math.inf  # nothing is left
 
 
 def test_a_frame_goes_over_the_network_twice_and_through_the_log() -> None:

@@ -75,9 +75,7 @@ def of(flow: Flow, settings: Settings, workload: Workload, around: Circumstances
     )
 
 
-def _fillings(
-    flow: Flow, settings: Settings, works: tuple[Work, ...], around: Circumstances
-) -> dict[tuple[str, str], Filling]:
+def _fillings(flow: Flow, settings: Settings, works: tuple[Work, ...], around: Circumstances) -> dict[Edge, Filling]:
     """What becomes of the frames of every edge."""
     found: dict[tuple[str, str], Filling] = {}
     for work in works:
@@ -151,18 +149,20 @@ class _Plan:
             capacity = math.inf if not work.cost else exact.approximate(work.slots / work.cost) * engine.speedup
             scv = 1.0 if varies.arrival is None else varies.arrival
             return engine.phases(exact.approximate(work.inflow.records), capacity, scv)
-        if work.demand.most >= work.slots:  # decided without rounding
-            return {Phase.QUEUE: NEVER}
-        records = exact.approximate(work.inflow.frame or exact.exact(1))
-        frame_time = records * self._record_time(work)
+        records, each = exact.approximate(work.inflow.frame or exact.exact(1)), self._record_time(work)
         spread = max((self.frames[edge].spread for edge in self._edges_into(work.node)), default=0.0)
         scv = (varies.service / records + spread) * self._varying(work) ** 2
+        cpu = service.cpu(records * each, records, scv)
+        rate = exact.approximate(work.inflow.records / work.slots)
+        # Without rounding what the costs say; and also when it is only too much at the pace that others leave.
+        if work.demand.most >= work.slots or (rate and each and rate * each >= 1):
+            return {Phase.QUEUE: NEVER, Phase.CPU: cpu}
         streams = self._streams(work)
-        queue = _queue(streams, frame_time, varies.arrival, scv) + self._bulks(work)
+        queue = _queue(streams, records * each, varies.arrival, scv) + self._bulks(work)
         if work.inflow.frames:
             transfer = exact.approximate(work.demand.network_in / work.inflow.frames)
             queue += _queue(streams, transfer, varies.arrival, spread)
-        return {Phase.QUEUE: queue, Phase.CPU: service.cpu(frame_time, records, scv)}
+        return {Phase.QUEUE: queue, Phase.CPU: cpu}
 
     def trip(self, output: str, reader: str) -> dict[Phase, Moments]:
         """From when a record is done in one segment until its frame is at the next."""
