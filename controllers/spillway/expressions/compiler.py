@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import linecache
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -56,7 +57,11 @@ def _function(name: str, result: str, used: Iterable[terms.Term], schema: Schema
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     namespace = scope.namespace()
     # Generated from the tree: of what the user wrote, only values of literals are in it, as Python writes them.
-    exec(compile(text, file, "exec"), namespace)  # noqa: S102
+    with warnings.catch_warnings():
+        # Python's compiler warns people of `1 is None`; here that is a literal in a template, and right.
+        warnings.simplefilter("ignore", SyntaxWarning)
+        code = compile(text, file, "exec")
+    exec(code, namespace)  # noqa: S102
     function = namespace[name]
     function.__spillway_source__ = text
     return function
