@@ -129,14 +129,10 @@ def test_texts_of_the_user_are_only_ever_literals() -> None:
 
 
 def test_literals_anywhere_compile_without_a_warning() -> None:
-    for text in (
-        "greatest(1, i)",
-        "concat_ws('-', 'a', s)",
-        "'a' || s",
-        "coalesce(1, i)",
-        "nvl2('x', 1, 2)",
-        "1 <=> 2",
-    ):
+    texts = ["greatest(1, i)", "concat_ws('-', 'a', s)", "'a' || s", "coalesce(1, i)", "nvl2('x', 1, 2)", "1 <=> 2"]
+    texts += ["date_from_unix_date(-5) is null", "minute(timestamp_micros(5)) is null", "'a' like '%'", "-1 is null"]
+    texts += ["greatest(date_from_unix_date(5), cast(NULL as date))", "reverse(cast(NULL as string))"]
+    for text in texts:
         value(text)
     assert value("equal_null('a', s)", s="a") is True
     assert value("'a' is null or 1 is not null") is True

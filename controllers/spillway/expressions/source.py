@@ -165,10 +165,14 @@ class _Writer:
         return self.filled(term, guards, [part.at(_ATOM) for part in parts])
 
     def argument(self, term: Term) -> str:
-        """The source of an argument, null or not, for a template that asks `is None` itself."""
+        """The source of an argument, null or not, for a template that asks `is None` itself.
+
+        Never a literal: of `is` with one, Python's compiler warns.
+        """
+        full = self.write(term).full
         if isinstance(term, terms.Constant) and term.value is not None:
-            return self.scope.constant(term.value)  # by name: `is` with a literal is a warning of Python's compiler
-        return self.write(term).full.at(_ATOM)
+            return self.scope.constant(term.value)
+        return f"({self.scope.temporary()} := {full.value})" if _is_folded(full.value) else full.at(_ATOM)
 
     def arguments(self, term: terms.Apply) -> tuple[tuple[str, ...], list[Fragment]]:
         """Guards and values of the arguments, evaluated in Spark's order."""
@@ -336,8 +340,8 @@ class _Writer:
         if term.what == "null" and not term.value.nullable and not term.value.raises:
             return Fragment((), "False", _ATOM)
         full = self.write(term.value).full
-        if not term.value.nullable and _is_literal(full.value):
-            return Fragment((), "False", _ATOM)  # a function of literals that is a literal itself
+        if term.what == "null" and not term.value.nullable:
+            return Fragment((), f"not [{full.value}]", _NOT)  # never null: computed for its error alone
         return Fragment((), f"{full.at(_SUM)} is {term.what.replace('null', 'none').title()}", _COMPARE)
 
     def choice(self, term: terms.Choice) -> Fragment:
@@ -469,11 +473,10 @@ def _repeated(source: terms.Source, count: int) -> list[bool]:
     return [text.count(mark) > 1 for mark in marks]
 
 
-def _is_literal(source: str) -> bool:
-    """Whether the source is a number or a text, for which Python's compiler warns of `is`."""
-    body = ast.parse(source, mode="eval").body
-    body = body.operand if isinstance(body, ast.UnaryOp) else body
-    return isinstance(body, ast.Constant) and not isinstance(body.value, bool)
+def _is_folded(source: str) -> bool:
+    """Whether Python's compiler makes a literal of the source: it has neither names nor calls."""
+    parts = ast.walk(ast.parse(source, mode="eval"))
+    return source != "None" and not any(isinstance(part, ast.Name | ast.Call | ast.List) for part in parts)
 
 
 @functools.lru_cache(maxsize=4096)
