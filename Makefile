@@ -11,7 +11,7 @@ WORKERS ?= 2
 .PHONY: help setup lock check format lint types layers test fuzz docs crds demo e2e chaos bench images clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9 -]+:.*## / {n = split($$1, names, " "); for (i = 1; i <= n; i++) printf "  make %-9s %s\n", names[i], $$2}' $(MAKEFILE_LIST)
 
 setup: .venv/ready ## make the environment in .venv, exactly as uv.lock has it; needs Python 3.11 to 3.13, nothing else
 
@@ -56,7 +56,7 @@ crds: setup ## write crds/ again from the model
 docs: setup ## write the generated pages of docs/reference again
 	@$(BIN)/python tools/reference.py
 
-demo e2e chaos bench images: ## come with later versions
+demo e2e chaos bench images: ## comes with a later version
 	@echo "make $@ is not there yet: it comes with a later version (see CHANGELOG.md)" >&2; exit 2
 
 clean: ## remove the environment and all caches of this folder
