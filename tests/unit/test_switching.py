@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import functools
 import math
 import random
 from collections.abc import Callable
@@ -13,16 +14,18 @@ import pytest
 
 from bursting import NOON, TICK, Fluid, costs, measurement, seconds
 from spillway.bench import bursts as bench
-from spillway.controllers.switching import decision, rules
+from spillway.controllers.switching import bursts, decision, rules
+from spillway.controllers.switching.bursts import Burst
 from spillway.controllers.switching.decision import decide
 from spillway.controllers.switching.measurements import Measurement, Node, Observation
-from spillway.controllers.switching.verdicts import REASONS, Action, Decision, History, Instead, Reason
+from spillway.controllers.switching.verdicts import REASONS, Action, Decision, History, Instead, Pause, Reason
 from spillway.model.execution import Mode, Policy
 from spillway.model.operators import Paradigm
 
 POLICY = Policy()
 RECORD, BATCH = Paradigm.RECORD, Paradigm.BATCH
 LONG = measurement(rate=2000, queue=5000)
+EARLIER = {"views": NOON - TICK}
 
 
 def node(paradigm: Paradigm = RECORD, **rest: Any) -> Node:
@@ -32,6 +35,10 @@ def node(paradigm: Paradigm = RECORD, **rest: Any) -> Node:
 def made(m: Measurement | None, policy: Policy = POLICY, now: datetime.datetime = NOON, **of_node: Any) -> Decision:
     observation = Observation((node(**of_node),), {"views": m} if m else {})
     return decide(observation, policy, History(), now)
+
+
+def watched(*rates: float) -> Burst:
+    return functools.reduce(lambda state, rate: bursts.observe(state, rate, TICK), rates, Burst())
 
 
 # One decision
@@ -64,6 +71,15 @@ def test_a_queue_that_is_gone_before_a_first_batch_stays_record_by_record() -> N
     found = made(measurement(queue=520, growth=-500))
     assert (found.action, found.reason) == (Action.HOLD, Reason.DRAINING)
     assert made(measurement(queue=520, growth=-100)).action is Action.TO_BATCH
+
+
+def test_a_high_rate_alone_is_no_burst_until_a_step_was_seen() -> None:
+    fast = measurement(rate=2500, queue=100, growth=-1)
+    calm = {"views": watched(*[1000.0, 1040.0, 960.0] * 20)}
+    stepped = decide(Observation((node(),), {"views": fast}), POLICY, History(bursts=calm, seen=EARLIER), NOON)
+
+    assert made(fast).reason is Reason.BELOW_POINT
+    assert (stepped.action, stepped.reason) == (Action.TO_BATCH, Reason.BURST)
 
 
 REFUSALS = {
@@ -198,6 +214,30 @@ def test_a_range_comes_back_when_it_has_been_calm_for_the_whole_pause() -> None:
 def test_it_does_not_come_back_while_the_rate_has_no_room_or_a_backlog_is_left() -> None:
     assert come_back(measurement(rate=801), 30).reason is Reason.BUSY
     assert come_back(measurement(rate=500, queue=900), 30).reason is Reason.BATCHES_FASTER
+
+
+def test_the_backlog_that_may_be_left_is_that_below_the_lower_threshold() -> None:
+    # L_switch = 427.5, L_down = 342, and 250 gather for the next batch.
+    assert come_back(measurement(queue=250 + 341), 30).reason is not Reason.BATCHES_FASTER
+    assert come_back(measurement(queue=250 + 343), 30).reason is Reason.BATCHES_FASTER
+
+
+def test_a_way_back_that_is_stuck_waits_for_another_whole_pause() -> None:
+    stuck = come_back(measurement(), rules.CALM.total_seconds())
+    assert stuck.action is Action.TO_RECORD
+    now = NOON + rules.CALM + decision.PATIENCE
+    observation = Observation((node(BATCH),), {"views": dataclasses.replace(measurement(), at=now)})
+    assert decide(observation, POLICY, stuck.history, now).reason is Reason.CALMING
+
+
+def test_the_longest_pause_of_a_range_counts() -> None:
+    nodes = (node(BATCH), Node("counts", ("views",), "views", BATCH))
+    now = NOON + rules.CALM
+    measured = {"views": dataclasses.replace(measurement(), at=now)}
+    pauses = {"views": Pause(rules.CALM), "counts": Pause(2 * rules.CALM)}
+    history = History(calm={"views": NOON}, pauses=pauses)
+    found = decide(Observation(nodes, measured), POLICY, history, now)
+    assert (found.reason, found.again) == (Reason.CALMING, rules.CALM)
 
 
 def test_a_gap_in_the_telemetry_starts_the_pause_anew() -> None:

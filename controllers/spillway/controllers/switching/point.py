@@ -63,8 +63,8 @@ def waiting(queue: float, rate: float, p_o: float, costs: Costs) -> float:
 
     L - V·max(T, t_s + V·T/P_O), at least 0. Between two batches the queue rises to what arrives in one interval
     (Eq. 5 calls this L = V·T) or, when a batch takes longer than that, during one batch. Record by record, this would
-    be processed as it comes. The paper compares all of L with L_down; then a range with a short t_s never comes back
-    at rates that are half of P_D, because what gathers is as much as L_down.
+    be processed as it comes. The paper compares all of L with L_down; then what gathers alone keeps a range in
+    batches: with K = 1/4, δ = 0.2 and a t_s near 0 from V = P_D/2 up.
     """
     interval = costs.interval.total_seconds()
     gathering = rate * max(interval, costs.schedule.total_seconds() + rate * interval / p_o)
