@@ -29,8 +29,9 @@ def test_an_error_stays_in_its_row(oracle: Oracle) -> None:
 
 
 def test_an_error_of_literals_alone_is_an_error_of_every_row_and_of_no_other_expression(oracle: Oracle) -> None:
-    one, two = oracle.evaluate(["1 / 0", "s"], SCHEMA, ROWS)
+    one, planned, two = oracle.evaluate(["1 / 0", "to_timestamp(chr(ceil(9.3e18D)))", "s"], SCHEMA, ROWS)
     assert one.values == [ERROR] * 3
+    assert planned.values == [ERROR] * 3, "Spark computes this one while it plans the query"
     assert two.values == ["a", "9", None]
 
 

@@ -14,11 +14,12 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import decimal
+import functools
 import logging
 import math
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -162,13 +163,25 @@ class Oracle:
         except PySparkException as error:  # the analyzer computes what has to be a literal, with its errors
             if len(expressions) == 1:
                 return [Answer(None, [], str(error))]
-            half = len(expressions) // 2
-            left = self._select(frame, expressions[:half], guarded=guarded)
-            return left + self._select(frame, expressions[half:], guarded=guarded)
+            return self._halves(frame, expressions, guarded=guarded)
         result = DataFrame(selected, self.spark)
-        table = pa.Table.from_batches(result._collect_as_arrow())  # noqa: SLF001 (toArrow objects to a null struct)
         names = [field.dataType["v"].dataType.simpleString() for field in result.schema.fields]
-        return [_answer(name, table.column(index)) for index, name in enumerate(names)]
+        try:
+            table = pa.Table.from_batches(result._collect_as_arrow())  # noqa: SLF001 (toArrow objects to a null struct)
+        except PySparkException:
+            if not guarded:
+                raise
+            if len(expressions) > 1:
+                return self._halves(frame, expressions, guarded=guarded)
+            # Calls of literals alone are computed while the query is planned, whatever rules are excluded: then there
+            # is no row that would not have raised.
+            return [_answer(names[0], lambda _: [ERROR] * frame.count())]
+        return [_answer(name, functools.partial(_values, table.column(i))) for i, name in enumerate(names)]
+
+    def _halves(self, frame: Any, expressions: Sequence[str], *, guarded: bool) -> list[Answer]:
+        half = len(expressions) // 2
+        left = self._select(frame, expressions[:half], guarded=guarded)
+        return left + self._select(frame, expressions[half:], guarded=guarded)
 
     def _parsed(self, text: str, guarded: bool) -> Any:
         # The line break ends a comment that the expression may end with.
@@ -276,10 +289,10 @@ def _values(column: pa.ChunkedArray, kind: ColumnType) -> list[Value]:
     return [value if fine else ERROR for value, fine in zip(values, valid, strict=True)]
 
 
-def _answer(name: str, column: pa.ChunkedArray) -> Answer:
+def _answer(name: str, values: Callable[[ColumnType], list[Value]]) -> Answer:
     """The answer of one column; `void` is a type that no column can have, tinyint one that we don't have."""
     try:
         kind = types.NULL if name == "void" else types.parse_type(name)
     except ValueError as error:
         return Answer(None, [], str(error))
-    return Answer(kind, _values(column, kind))
+    return Answer(kind, values(kind))
