@@ -99,6 +99,28 @@ def test_frames_cut_by_their_deadline_cost_their_reader_more() -> None:
     assert predict(flow, ONE_EACH, at, deadlines={"read": 0.001}).mean == math.inf
 
 
+def test_frames_cut_by_their_deadline_cost_their_sender_more() -> None:
+    flow = Flow([free("read", emit=0.1), free("count", "read")])
+    at = {"read": 50.0}  # 0.5 of a slot in full frames, 5 in frames of one
+
+    assert math.isfinite(predict(flow, ONE_EACH, at).mean)
+    assert predict(flow, ONE_EACH, at, deadlines={"read": 0.001}).mean == math.inf
+
+
+def test_what_a_frame_costs_whatever_its_size_does_not_vary() -> None:
+    flow = Flow([free("read"), free("count", "read", fetch=0.01)])
+    variability = {"count": Variability(arrival=1.0)}
+    found = predict(flow, {"read": Setting(1, 1), "count": Setting(1)}, {"read": 60.0}, variability=variability)
+
+    assert found.segments["count"][Phase.QUEUE].mean == pytest.approx(0.01 * 0.6 / (2 * 0.4))  # M/D/1
+
+
+def test_of_equal_ways_the_first_by_name_is_the_worst() -> None:
+    flow = Flow([free("a", cpu=0.01), free("c", "a"), free("b", "a"), free("z", "c", "b")])
+
+    assert predict(flow, {n: Setting(1, 1) for n in "abcz"}, {"a": 1.0}).path == ("a", "b", "z")
+
+
 def test_every_pair_of_partitions_has_a_frame_of_its_own() -> None:
     one = predict(PIPE, ONE_EACH, {"read": 100.0})
     six = predict(PIPE, ONE_EACH, {"read": 100.0}, partitions={"read": 2, "count": 3})
@@ -130,13 +152,13 @@ def test_records_and_batches_together_can_be_too_much_at_the_pace_that_others_le
     settings = {name: Setting(1, 1) for name in ("a", "b", "both")}
 
     def mean(cores: int) -> float:
-        slot, at = Slot(sharing=3), {"a": 75.0, "b": 75.0}  # 0.9 of a slot, 0.3 of the average slot
+        slot, at = Slot(sharing=2), {"a": 60.0, "b": 60.0}  # 0.72 of a slot, 0.36 of the average one in workers
         batch = {"a": BATCH}
         found = predict(flow, settings, at, paradigms=batch, engine=Engine(0.1), slot=slot, cores=cores)
         return found.mean
 
     assert math.isfinite(mean(2))
-    assert mean(1) == math.inf  # 0.45 for each kind, and all others take 0.9 of the only core
+    assert mean(1) == math.inf  # the other leaves 0.64 of the core: enough for 0.36 of either kind, not for both
 
 
 def simulated_bulks(alone: float, share: float, interval: float, each: float) -> tuple[float, float]:
@@ -194,7 +216,8 @@ def test_a_frame_goes_over_the_network_twice_and_through_the_log() -> None:
 
     assert found.phases[Phase.NETWORK].mean == pytest.approx(0.003 + 2 * 10 * 125 * 8 / 1e6)
     assert found.phases[Phase.NETWORK].variance == pytest.approx(1e-6)
-    assert found.phases[Phase.QUEUE].mean > 0
+    assert found.segments["read"][Phase.QUEUE].mean > 0  # records cost nothing, so these are the queues of the network
+    assert found.segments["count"][Phase.QUEUE].mean > 0
     assert predict(flow, settings, {"read": 1000.0}, slot=Slot(network=1e6)).mean == math.inf
 
 
@@ -231,6 +254,7 @@ def test_the_worst_way_for_a_quantile_may_not_be_the_one_for_the_mean() -> None:
     tail = predict(flow, settings, workload, variability=variability)
     middle = predict(flow, settings, workload, variability=variability, observed=True, at=0.5)
     assert (tail.path, middle.path) == (("varied",), ("steady",))
+    assert tail.p99 == max(way.moments.quantile(0.99, observed=False) for way in (*tail.ways, *middle.ways))
     assert tail.p99 == predict(flow, settings, workload, variability=variability, at=0.5).p99
 
 
