@@ -7,7 +7,7 @@ import datetime
 import itertools
 import math
 
-from hypothesis import example, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from bursting import NOON, TICK, Fluid
@@ -72,7 +72,7 @@ def graphs(draw: st.DrawFn) -> tuple[Node, ...]:
     return tuple(nodes)
 
 
-@settings(max_examples=100)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     graphs(),
     st.lists(st.lists(st.none() | ODD, min_size=7, max_size=7), min_size=1, max_size=3),
@@ -97,6 +97,7 @@ def test_it_never_raises_and_always_says_why(
         history = found.history
 
 
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(graphs(), st.lists(st.none() | SANE, min_size=7, max_size=7), DELTAS)
 def test_what_goes_to_batches_may_and_is_measured_to_be_faster(
     nodes: tuple[Node, ...], measured: list[Measurement | None], delta: float
@@ -137,6 +138,7 @@ def test_on_every_chain_the_range_is_that_of_equation_8(selectivities: list[floa
     assert ranges.switch_range(Observation(tuple(nodes), {}), str(p)) == tuple(str(p + i) for i in range(first + 1))
 
 
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(graphs())
 def test_a_range_hangs_together_starts_at_a_head_and_holds_only_what_may_run_in_batches(
     nodes: tuple[Node, ...],
@@ -153,6 +155,7 @@ def test_a_range_hangs_together_starts_at_a_head_and_holds_only_what_may_run_in_
             assert name == (node.head or node.name) or set(observation[name].reads) & set(found)
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.tuples(RATES, st.floats(0.05, 1)), max_size=60))
 def test_a_detector_stays_finite_and_its_rate_within_what_it_saw(ticks: list[tuple[float, float]]) -> None:
     state, seen = Burst(), [0.0]
@@ -163,6 +166,7 @@ def test_a_detector_stays_finite_and_its_rate_within_what_it_saw(ticks: list[tup
         assert -1e-6 <= state.rate <= max(seen) * (1 + 1e-9)
 
 
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.floats(10, 1e5), st.floats(0, 0.1), st.integers(0, 2**31))
 def test_even_arrivals_are_never_a_burst(rate: float, wander: float, seed: int) -> None:
     state = Burst()
@@ -175,7 +179,7 @@ def test_even_arrivals_are_never_a_burst(rate: float, wander: float, seed: int) 
 LEVELS = st.lists(st.tuples(st.floats(0, 3500), st.integers(1, 100)), min_size=1, max_size=12)
 
 
-@settings(max_examples=30)
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(LEVELS, DELTAS)
 def test_under_any_load_a_range_stays_in_batches_for_the_pause_and_comes_back_to_room(
     levels: list[tuple[float, int]], delta: float
@@ -194,7 +198,7 @@ def test_under_any_load_a_range_stays_in_batches_for_the_pause_and_comes_back_to
             assert float(dict(second.inputs)["V"].removesuffix("/s")) <= (1 - max(delta, rules.ROOM)) * job.p_d + 1
 
 
-@settings(max_examples=20)
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.floats(0.95, 1.05), st.floats(0.95, 1.05), st.floats(0.4, 120), DELTAS)
 def test_a_rate_that_stays_within_5_percent_of_the_threshold_switches_at_most_once(
     low: float, high: float, period: float, delta: float
