@@ -77,6 +77,7 @@ def test_groups(text: str, grouped: str) -> None:
         "half of it": ("a +", "ends too early"),
         "a NULL of no type": ("a + null", "write cast(NULL as int)"),
         "the word of today": ("cast('today' as date)", "write date'…'"),
+        "the word of now": ("to_timestamp('now')", "write timestamp'…'"),
         "an index of 64 bits": ("arr[cast(a as bigint)]", "cast(… as int)"),
         "too many digits": ("1" * 39, "more than 38 digits"),
     }.values(),

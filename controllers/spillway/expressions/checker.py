@@ -289,17 +289,17 @@ class Checker:
             message = f"CAST of {term.type} to {node.type} is not supported: {plan}"
             self.fail(message, node)
         if term.type.kind is Kind.STRING and node.type.kind in {Kind.DATE, Kind.TIMESTAMP}:
-            self.dated(term, node)
+            self.dated(term, node.type, node)
         if node.safe and plan.fails and node.type.kind is Kind.ARRAY:
             message = "TRY_CAST of arrays is not supported: cast the elements"
             self.fail(message, node)
         return self._apply(plan, term, node.type, safe=node.safe)
 
-    def dated(self, term: Term, node: syntax.Cast) -> None:
+    def dated(self, term: Term, kind: ColumnType, node: syntax.Node) -> None:
         """Of a text without columns, Spark also reads words such as 'today', which mean the time of the query."""
         special = isinstance(term, Constant) and str(term.value).strip().lower().startswith(_SPECIAL)
         if special or not (isinstance(term, Constant) or any(terms.columns(term))):
-            message = f"CAST to {node.type} of a text without columns: write {node.type}'…'"
+            message = f"a {kind} made of a text without columns: write {kind}'…'"
             self.fail(message, node)
 
     def subscript(self, node: syntax.Subscript) -> Term:
@@ -346,6 +346,8 @@ class Checker:
             self.fail(message, node)
         if call.objection:
             self.fail(call.objection, node)
+        if node.name.endswith(("to_date", "to_timestamp")) and found[0].type.kind is Kind.STRING:
+            self.dated(found[0], call.result, node)
         arguments = tuple(
             self.converted(term, into, argument)
             for term, into, argument in zip(found, call.parameters, node.arguments, strict=True)
