@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, NoReturn
 
-from spillway.expressions import arithmetic, casts, datetimes, errors, patterns, syntax, terms
+from spillway.expressions import arithmetic, casts, datetimes, errors, operators, patterns, syntax, terms
 from spillway.expressions.functions import registry, signature
 from spillway.expressions.terms import Apply, Constant, Term
 from spillway.model import errors as model_errors
@@ -19,13 +19,11 @@ from spillway.model.types import BOOLEAN, ColumnType, Kind, Schema
 _NUMBERS = frozenset({Kind.INT, Kind.BIGINT, Kind.DECIMAL, Kind.DOUBLE})
 _LIMITS = {Kind.INT: (-(2**31), 2**31 - 1), Kind.BIGINT: (-(2**63), 2**63 - 1)}
 _AS_DECIMAL = {Kind.INT: types.decimal(10, 0), Kind.BIGINT: types.decimal(20, 0)}  # Spark's own choice
-_NAMES = {"+": "sum", "-": "difference", "*": "product", "/": "quotient", "%": "remainder"}
 _SPECIAL = ("epoch", "now", "today", "tomorrow", "yesterday")
 _NEGATED_DIGITS = 34  # Spark negates with the precision of IEEE's decimal128
 _DIV_DIGITS = 18  # so many fit every bigint
 # Functions that are forms of their own, because they evaluate only what they need.
 _FORMS = frozenset({"if", "coalesce", "ifnull", "nvl", "nullif", "nvl2"})
-_ORDERED = frozenset(Kind) - {Kind.ARRAY}
 
 
 class Checker:
@@ -163,7 +161,7 @@ class Checker:
             call = syntax.Call("concat", (node.left, node.right), node.at)
             return self.call(call)
         left, right = self.term(node.left), self.term(node.right)
-        if node.op in _NAMES or node.op == "div":
+        if node.op in operators.ARITHMETIC:
             return self.arithmetic(node, left, right)
         return self.comparison(node.op, [left, right], [node.left, node.right])
 
@@ -179,7 +177,7 @@ class Checker:
         left, right = (self.converted(term, wide, node) for term, node in zip(found, nodes, strict=True))
         if wide.kind is Kind.DOUBLE:
             # Python compares an int with a double exactly, as Spark does; a bigint Spark rounds before.
-            left, right = (_peeled(side, frozenset({Kind.INT})) for side in (left, right))
+            left, right = (operators.peeled(side, frozenset({Kind.INT})) for side in (left, right))
         return terms.Same(left, right) if op == "<=>" else terms.Compare(op, left, right)
 
     def arithmetic(self, node: syntax.Binary, left: Term, right: Term) -> Term:
@@ -201,7 +199,7 @@ class Checker:
             self.fail(message, node)
         into = types.DOUBLE if double else whole
         pair = (self.converted(left, into, node.left), self.converted(right, into, node.right))
-        return _doubles(node.op, pair) if double else _whole(node.op, pair, whole)
+        return operators.doubles(node.op, pair) if double else operators.whole(node.op, pair, whole)
 
     def decimals(self, node: syntax.Binary, left: Term, right: Term) -> Term:
         """Arithmetic of decimals: whole numbers become decimals, literals with only the digits that they have."""
@@ -215,7 +213,7 @@ class Checker:
         if node.op == "div" and whole > _DIV_DIGITS:
             message = f"Spark cuts a quotient that is no bigint: 'div' of decimals takes at most {_DIV_DIGITS} digits"
             self.fail(f"{message}; write floor(x / y), or cast to smaller decimals", node)
-        return _decimals(node.op, (pair[0], pair[1]))
+        return operators.decimals(node.op, (pair[0], pair[1]))
 
     def between(self, node: syntax.Between) -> Term:
         """Two comparisons, each with its own common type; of one value."""
@@ -431,65 +429,6 @@ def _as_decimal(term: Term) -> ColumnType:
     return _AS_DECIMAL[term.type.kind]
 
 
-def _doubles(op: str, pair: tuple[Term, Term]) -> Term:
-    """Arithmetic of doubles: only the division fails, at zero."""
-    pair = _mixed(op, pair)
-    if op in {"/", "%"}:
-        # Spark looks at the divisor first: a null there means that the other side is not evaluated.
-        source = "{0} / {1}" if op == "/" else "arithmetic.double_remainder({0}, {1})"
-        return Apply(source, pair, types.DOUBLE, fails=not _nonzero(pair[1]), order=(1, 0))
-    return Apply(f"{{0}} {op} {{1}}", pair, types.DOUBLE)
-
-
-def _mixed(op: str, pair: tuple[Term, Term]) -> tuple[Term, Term]:
-    """Without the conversions to double that an operator of Python makes by itself."""
-    whole = frozenset({Kind.INT, Kind.BIGINT})
-    one, two = (_peeled(side, whole) for side in pair)
-    if one.type.kind is Kind.DOUBLE or two.type.kind is Kind.DOUBLE:
-        return one, two
-    # The quotient of two ints is that of the doubles; of two bigints it may be more exact than Spark's.
-    ints = one.type.kind is Kind.INT and two.type.kind is Kind.INT
-    return (one, two) if op == "/" and ints else pair
-
-
-def _peeled(term: Term, kinds: frozenset[Kind]) -> Term:
-    """The whole number below its conversion to double."""
-    if isinstance(term, Apply) and term.source == "float({0})" and term.arguments[0].type.kind in kinds:
-        return term.arguments[0]
-    return term
-
-
-def _whole(op: str, pair: tuple[Term, Term], kind: ColumnType) -> Term:
-    """Arithmetic of whole numbers: the result has to fit."""
-    if op == "div":
-        return Apply("arithmetic.quotient({0}, {1})", pair, types.BIGINT, fails=True, order=(1, 0))
-    if op == "%":
-        return Apply("arithmetic.remainder({0}, {1})", pair, kind, fails=not _nonzero(pair[1]), order=(1, 0))
-    low, high = _LIMITS[kind.kind]
-    source = f"({{t}} if {low} <= ({{t}} := {{0}} {op} {{1}}) <= {high} else arithmetic.overflow({{t}}, '{kind}'))"
-    return Apply(source, pair, kind, fails=True)
-
-
-def _decimals(op: str, pair: tuple[Term, Term]) -> Term:
-    """Arithmetic of decimals: by operators of Python where those are exact, by functions where not."""
-    left, right = pair[0].type, pair[1].type
-    if op == "div":
-        return Apply("arithmetic.decimal_div({0}, {1})", pair, types.BIGINT, fails=True, order=(1, 0))
-    result = arithmetic.decimal_result(op, left, right)
-    order = (1, 0) if op in "/%" else ()
-    natural = {"+": max(left.scale, right.scale), "-": max(left.scale, right.scale), "*": left.scale + right.scale}
-    if op in natural and result.precision <= arithmetic.NATIVE_DIGITS and result.scale == natural[op]:
-        zero: Any = arithmetic.zero_of(result.scale)
-        # -1.0 * 0.0 is -0.00 in Python, which Spark's decimals don't have.
-        return Apply("({0} * {1} or {k})" if op == "*" else f"{{0}} {op} {{1}}", pair, result, constant=zero)
-    source = f"arithmetic.decimal_{_NAMES[op]}({{0}}, {{1}}, {result.precision}, {result.scale})"
-    return Apply(source, pair, result, fails=True, order=order)
-
-
-def _nonzero(term: Term) -> bool:
-    return isinstance(term, Constant) and bool(term.value)
-
-
 def _resolved(extra: object) -> object:
     return _FUNCTIONS[extra] if isinstance(extra, str) and extra in _FUNCTIONS else extra
 
@@ -501,8 +440,3 @@ _FUNCTIONS: dict[str, Any] = {
     "casts.datetimes.timestamp_text": datetimes.timestamp_text,
     **{f"casts.{name}": value for name, value in vars(casts).items() if callable(value)},
 }  # fmt: skip
-
-
-def term_of(node: syntax.Node, text: str, schema: Schema) -> Term:
-    """The meaning of a tree; raises ExpressionError."""
-    return Checker(text, schema).term(node)

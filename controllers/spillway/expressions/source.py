@@ -11,25 +11,21 @@ errors come where they come in Spark. A filter needs less: there, null counts as
 
 from __future__ import annotations
 
-import ast
 import dataclasses
-import functools
 import math
-import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from spillway.expressions import arithmetic, casts, terms
+from spillway.expressions import arithmetic, casts, snippets, terms
 from spillway.expressions.functions import registry
+from spillway.expressions.snippets import AND, ATOM, CHOICE, COMPARE, NOT, OR, SUM
 from spillway.expressions.terms import Term
 from spillway.model.types import Kind
 
 # What generated code calls by the name of a module.
 MODULES: Mapping[str, Any] = {"arithmetic": arithmetic, "casts": casts, "Decimal": Decimal, **registry.NAMESPACE}
 
-# How tightly the source of a fragment holds together; what is looser than its surroundings gets parentheses.
-_CHOICE, _OR, _AND, _NOT, _COMPARE, _SUM, _ATOM = range(7)
 _INVERSE = {"=": "!=", "<>": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 _PYTHON = {"=": "==", "<>": "!="}
 
@@ -53,12 +49,12 @@ class Fragment:
         if not self.guards:
             return self
         if self.guards == (self.value,):
-            return Fragment((), self.value, _ATOM, maybe=True)
+            return Fragment((), self.value, ATOM, maybe=True)
         tests = " or ".join(f"{guard} is None" for guard in dict.fromkeys(self.guards))
-        return Fragment((), f"None if {tests} else {self.at(_OR)}", _CHOICE, maybe=True)
+        return Fragment((), f"None if {tests} else {self.at(OR)}", CHOICE, maybe=True)
 
 
-_NOTHING = Fragment((), "None", _ATOM, maybe=True)
+_NOTHING = Fragment((), "None", ATOM, maybe=True)
 
 
 class Scope:
@@ -77,7 +73,7 @@ class Scope:
 
     def condition(self, term: Term, variables: Mapping[str, str]) -> str:
         """A Python expression that is truthy exactly where the condition is true (neither false nor null)."""
-        return _Writer(self, variables).true(term).at(_OR)
+        return _Writer(self, variables).true(term).at(OR)
 
     def namespace(self) -> dict[str, Any]:
         """The global names that the generated code needs."""
@@ -112,7 +108,7 @@ class _Writer:
                 return self.constant(term.value)
             case terms.Column():
                 name = self.variables[term.name]
-                return Fragment((name,) if term.nullable else (), name, _ATOM)
+                return Fragment((name,) if term.nullable else (), name, ATOM)
             case terms.Apply():
                 return self.apply(term)
             case terms.Compare():
@@ -129,7 +125,7 @@ class _Writer:
                 inner = self.write(term.operand)
                 if inner.maybe:
                     inner = self.bound(inner)
-                return Fragment(inner.guards, f"not {inner.at(_NOT)}", _NOT)
+                return Fragment(inner.guards, f"not {inner.at(NOT)}", NOT)
             case terms.Test():
                 return self.test(term)
             case terms.Choice():
@@ -140,18 +136,18 @@ class _Writer:
     def constant(self, value: object) -> Fragment:
         """A literal, or a name for it."""
         if value is None:
-            return Fragment(("None",), "None", _ATOM)
+            return Fragment(("None",), "None", ATOM)
         if isinstance(value, float) and not math.isfinite(value):
-            return Fragment((), self.scope.constant(value), _ATOM)
+            return Fragment((), self.scope.constant(value), ATOM)
         if isinstance(value, Decimal):
-            return Fragment((), self.scope.constant(value), _ATOM)
+            return Fragment((), self.scope.constant(value), ATOM)
         source = repr(value)
-        return Fragment((), source, _SUM if source.startswith("-") else _ATOM)
+        return Fragment((), source, SUM if source.startswith("-") else ATOM)
 
     def bound(self, fragment: Fragment) -> Fragment:
         """The same, its value computed among the guards."""
         name = self.scope.temporary()
-        return Fragment((*fragment.guards, f"({name} := {fragment.value})"), name, _ATOM)
+        return Fragment((*fragment.guards, f"({name} := {fragment.value})"), name, ATOM)
 
     # Computations.
 
@@ -161,8 +157,8 @@ class _Writer:
             return self.filled(term, (), [self.argument(argument) for argument in term.arguments])
         guards, parts = self.arguments(term)
         if any(isinstance(argument, terms.Constant) and argument.value is None for argument in term.arguments):
-            return Fragment(guards, "None", _ATOM, maybe=True)
-        return self.filled(term, guards, [part.at(_ATOM) for part in parts])
+            return Fragment(guards, "None", ATOM, maybe=True)
+        return self.filled(term, guards, [part.at(ATOM) for part in parts])
 
     def argument(self, term: Term) -> str:
         """The source of an argument, null or not, for a template that asks `is None` itself.
@@ -172,11 +168,11 @@ class _Writer:
         full = self.write(term).full
         if isinstance(term, terms.Constant) and term.value is not None:
             return self.scope.constant(term.value)
-        return f"({self.scope.temporary()} := {full.value})" if _is_folded(full.value) else full.at(_ATOM)
+        return f"({self.scope.temporary()} := {full.value})" if snippets.is_folded(full.value) else full.at(ATOM)
 
     def arguments(self, term: terms.Apply) -> tuple[tuple[str, ...], list[Fragment]]:
         """Guards and values of the arguments, evaluated in Spark's order."""
-        repeated = _repeated(term.source, len(term.arguments))
+        repeated = snippets.repeated(term.source, len(term.arguments))
         order = term.order or tuple(range(len(term.arguments)))
         guards: tuple[str, ...] = ()
         parts: dict[int, Fragment] = {}
@@ -206,9 +202,9 @@ class _Writer:
             value = term.source.format(*sources, t=temporary, k=constant)
         else:
             value = term.source.format(*sources)
-        level = _level(value)
-        if _closes(value):
-            value, level = _stripped(value)
+        level = snippets.level(value)
+        if snippets.closes(value):
+            value, level = snippets.stripped(value)
         return Fragment(guards, value, level, maybe=term.gives_null)
 
     def constant_name(self, value: object) -> str:
@@ -232,30 +228,30 @@ class _Writer:
 
     def relation(self, term: terms.Compare, left: Fragment, right: Fragment) -> tuple[str, int]:
         """The comparison of two values that are not null. In Spark NaN equals NaN, and is greater than all others."""
-        one, two = left.at(_SUM), right.at(_SUM)
+        one, two = left.at(SUM), right.at(SUM)
         op = _PYTHON.get(term.op, term.op)
         if not _doubles(term):
-            return f"{one} {op} {two}", _COMPARE
+            return f"{one} {op} {two}", COMPARE
         if _is_number(term.right):
             # Against a number that is not NaN, only "greater" goes wrong.
-            return (f"not {one} {_INVERSE[op]} {two}", _NOT) if op in {">", ">="} else (f"{one} {op} {two}", _COMPARE)
+            return (f"not {one} {_INVERSE[op]} {two}", NOT) if op in {">", ">="} else (f"{one} {op} {two}", COMPARE)
         if _is_number(term.left):
-            return (f"not {one} {_INVERSE[op]} {two}", _NOT) if op in {"<", "<="} else (f"{one} {op} {two}", _COMPARE)
+            return (f"not {one} {_INVERSE[op]} {two}", NOT) if op in {"<", "<="} else (f"{one} {op} {two}", COMPARE)
         match op:
             case "==":
-                return f"{one} == {two} or ({one} != {one} and {two} != {two})", _OR
+                return f"{one} == {two} or ({one} != {one} and {two} != {two})", OR
             case "!=":
-                return f"{one} != {two} and ({one} == {one} or {two} == {two})", _AND
+                return f"{one} != {two} and ({one} == {one} or {two} == {two})", AND
             case ">" | "<=":
                 one, two = two, one
         less = f"{one} < {two} or ({one} == {one} and {two} != {two})"
-        return (less, _OR) if op in {"<", ">"} else (f"not ({less})", _NOT)
+        return (less, OR) if op in {"<", ">"} else (f"not ({less})", NOT)
 
     def same(self, term: terms.Same) -> Fragment:
         """`<=>`: both sides are evaluated, null or not."""
         left, right = self.write(term.left).full, self.write(term.right).full
         if not _doubles(term):
-            return Fragment((), f"{left.at(_SUM)} == {right.at(_SUM)}", _COMPARE)
+            return Fragment((), f"{left.at(SUM)} == {right.at(SUM)}", COMPARE)
         one, two = left.value, right.value
         tests = []
         if not left.value.isidentifier():
@@ -266,9 +262,9 @@ class _Writer:
             tests.append(f"({two} := {right.value})")
         value = f"{one} == {two} or ({one} != {one} and {two} != {two})"
         if not tests:
-            return Fragment((), value, _OR)
+            return Fragment((), value, OR)
         # A tuple evaluates both before anything is compared, and is never empty.
-        return Fragment((), f"({', '.join(tests)},) and ({value})", _AND)
+        return Fragment((), f"({', '.join(tests)},) and ({value})", AND)
 
     def between(self, term: terms.Between) -> Fragment:
         """`between`: one chained comparison where the bounds are constants."""
@@ -277,8 +273,8 @@ class _Writer:
         if all(_is_number(bound) if double else _is_value(bound) for bound in bounds):
             value = self.write(term.value)
             value = self.bound(value) if value.maybe else value
-            low, high = (self.write(bound).at(_SUM) for bound in bounds)
-            return Fragment(value.guards, f"{low} <= {value.at(_SUM)} <= {high}", _COMPARE)
+            low, high = (self.write(bound).at(SUM) for bound in bounds)
+            return Fragment(value.guards, f"{low} <= {value.at(SUM)} <= {high}", COMPARE)
         return self.write(self.spread(term))
 
     def spread(self, term: terms.Between | terms.In) -> Term:
@@ -309,12 +305,12 @@ class _Writer:
         listed = f"({options}{',' * (len(term.options) == 1)})" if len(term.options) < 4 else f"{{{options}}}"
         if any(isinstance(option.value, Decimal) for option in term.options if isinstance(option, terms.Constant)):
             listed = self.scope.constant(frozenset(o.value for o in term.options if isinstance(o, terms.Constant)))
-        return Fragment(value.guards, f"{value.at(_SUM)} in {listed}", _COMPARE)
+        return Fragment(value.guards, f"{value.at(SUM)} in {listed}", COMPARE)
 
     def logic(self, term: terms.Logic) -> Fragment:
         """A chain: the first term that decides it ends it; a null doesn't decide, but is remembered."""
         if not term.nullable:
-            level = _AND if term.op == "and" else _OR
+            level = AND if term.op == "and" else OR
             pieces = [self.true(part) for part in term.terms]
             return Fragment((), f" {term.op} ".join(piece.at(level + 1) for piece in pieces), level)
         decides, other = ("False", "True") if term.op == "and" else ("True", "False")
@@ -322,8 +318,8 @@ class _Writer:
         for part in term.terms:
             fragment = self.write(part).full
             if not part.nullable:
-                deciding.append(f"not {fragment.at(_NOT)}" if term.op == "and" else fragment.at(_AND))
-            elif fragment.level == _ATOM and fragment.value.isidentifier():
+                deciding.append(f"not {fragment.at(NOT)}" if term.op == "and" else fragment.at(AND))
+            elif fragment.level == ATOM and fragment.value.isidentifier():
                 deciding.append(f"{fragment.value} is {decides}")
                 unknown.append(f"{fragment.value} is None")
             else:
@@ -331,25 +327,25 @@ class _Writer:
                 deciding.append(f"({name} := {fragment.value}) is {decides}")
                 unknown.append(f"{name} is None")
         value = f"{decides} if {' or '.join(deciding)} else None if {' or '.join(unknown)} else {other}"
-        return Fragment((), value, _CHOICE, maybe=True)
+        return Fragment((), value, CHOICE, maybe=True)
 
     def test(self, term: terms.Test) -> Fragment:
         """`is null`, `is true`, `is false`."""
         if term.what == "true" and not term.value.nullable:
             return self.true(term.value)
         if term.what == "null" and not term.value.nullable and not term.value.raises:
-            return Fragment((), "False", _ATOM)
+            return Fragment((), "False", ATOM)
         full = self.write(term.value).full
         if term.what == "null" and not term.value.nullable:
-            return Fragment((), f"not [{full.value}]", _NOT)  # never null: computed for its error alone
-        return Fragment((), f"{full.at(_SUM)} is {term.what.replace('null', 'none').title()}", _COMPARE)
+            return Fragment((), f"not [{full.value}]", NOT)  # never null: computed for its error alone
+        return Fragment((), f"{full.at(SUM)} is {term.what.replace('null', 'none').title()}", COMPARE)
 
     def choice(self, term: terms.Choice) -> Fragment:
         """`case`: conditional expressions, one after the other."""
         text = ""
         for condition, value in term.branches:
-            text += f"{self.write(value).full.at(_OR)} if {self.true(condition).at(_OR)} else "
-        return Fragment((), text + self.write(term.otherwise).full.at(_OR), _CHOICE, maybe=term.nullable)
+            text += f"{self.write(value).full.at(OR)} if {self.true(condition).at(OR)} else "
+        return Fragment((), text + self.write(term.otherwise).full.at(OR), CHOICE, maybe=term.nullable)
 
     def first(self, term: terms.First) -> Fragment:
         """`coalesce`."""
@@ -357,13 +353,13 @@ class _Writer:
         for value in term.values[:-1]:
             full = self.write(value).full
             if not value.nullable:
-                return Fragment((), text + full.at(_OR), _CHOICE)
-            if full.level == _ATOM and full.value.isidentifier():
+                return Fragment((), text + full.at(OR), CHOICE)
+            if full.level == ATOM and full.value.isidentifier():
                 text += f"{full.value} if {full.value} is not None else "
             else:
                 name = self.scope.temporary()
                 text += f"{name} if ({name} := {full.value}) is not None else "
-        return Fragment((), text + self.write(term.values[-1]).full.at(_OR), _CHOICE, maybe=term.nullable)
+        return Fragment((), text + self.write(term.values[-1]).full.at(OR), CHOICE, maybe=term.nullable)
 
     # Conditions of which only one outcome matters.
 
@@ -371,23 +367,23 @@ class _Writer:
         """Truthy exactly where the term is true."""
         match term:
             case terms.Constant():
-                return Fragment((), str(term.value is True), _ATOM)
+                return Fragment((), str(term.value is True), ATOM)
             case terms.Column():
-                return Fragment((), self.variables[term.name], _ATOM)
+                return Fragment((), self.variables[term.name], ATOM)
             case terms.Not():
                 return self.false(term.operand)
             case terms.Logic() if term.op == "or" or _sequential(term):
                 return self.joined(term.op, [self.true(part) for part in term.terms])
             case terms.Logic():
                 full = self.write(term).full
-                return full if not full.maybe else Fragment((), f"{full.at(_SUM)} is True", _COMPARE)
+                return full if not full.maybe else Fragment((), f"{full.at(SUM)} is True", COMPARE)
             case terms.Compare(op="=") if self.quiet(term):
                 fragment = self.compare(term)
                 return Fragment((), fragment.value, fragment.level)
             case terms.Between() | terms.In() if not isinstance(wide := self.simple(term), Fragment):
                 return self.true(wide)
             case terms.In() if isinstance(term.value, terms.Column):
-                return Fragment((), self.membership(term).value, _COMPARE)
+                return Fragment((), self.membership(term).value, COMPARE)
             case _:
                 return self.positive(self.write(term))
 
@@ -395,7 +391,7 @@ class _Writer:
         """Truthy exactly where the term is false."""
         match term:
             case terms.Constant():
-                return Fragment((), str(term.value is False), _ATOM)
+                return Fragment((), str(term.value is False), ATOM)
             case terms.Not():
                 return self.true(term.operand)
             case terms.Logic() if term.op == "and" or _sequential(term):
@@ -409,8 +405,8 @@ class _Writer:
             case _:
                 fragment = self.write(term)
                 if fragment.maybe:
-                    return Fragment((), f"{fragment.full.at(_SUM)} is False", _COMPARE)
-                return self.positive(Fragment(fragment.guards, f"not {fragment.at(_NOT)}", _NOT))
+                    return Fragment((), f"{fragment.full.at(SUM)} is False", COMPARE)
+                return self.positive(Fragment(fragment.guards, f"not {fragment.at(NOT)}", NOT))
 
     def simple(self, term: terms.Between | terms.In) -> Fragment | Term:
         """The fragment of a BETWEEN or IN among constants, or the comparisons that the others stand for."""
@@ -425,11 +421,11 @@ class _Writer:
         if not fragment.guards:
             return fragment
         tests = [f"{guard} is not None" for guard in dict.fromkeys(fragment.guards)]
-        return Fragment((), " and ".join([*tests, fragment.at(_NOT)]), _AND)
+        return Fragment((), " and ".join([*tests, fragment.at(NOT)]), AND)
 
     def joined(self, op: str, parts: list[Fragment]) -> Fragment:
         """A chain of `and` or `or` in Python."""
-        level = _AND if op == "and" else _OR
+        level = AND if op == "and" else OR
         # A chain inside of the same chain needs no parentheses.
         return Fragment((), f" {op} ".join(part.at(level) for part in parts), level)
 
@@ -464,62 +460,3 @@ def _is_value(term: Term) -> bool:
 def _is_number(term: Term) -> bool:
     """A constant that is not NaN."""
     return isinstance(term, terms.Constant) and isinstance(term.value, float) and not math.isnan(term.value)
-
-
-def _repeated(source: terms.Source, count: int) -> list[bool]:
-    """Which arguments the template has more than once."""
-    marks = [f"\x00{index}\x00" for index in range(count)]
-    text = source(marks) if callable(source) else source.format(*marks, t="", k="")
-    return [text.count(mark) > 1 for mark in marks]
-
-
-def _is_folded(source: str) -> bool:
-    """Whether Python's compiler makes a literal of the source: it has neither names nor calls."""
-    parts = ast.walk(ast.parse(source, mode="eval"))
-    return source != "None" and not any(isinstance(part, ast.Name | ast.Call | ast.List) for part in parts)
-
-
-@functools.lru_cache(maxsize=4096)
-def _level(source: str) -> int:
-    """How tightly a source holds together, by what Python itself makes of it."""
-    if _closes(source):
-        return _ATOM
-    match ast.parse(source, mode="eval").body:
-        case ast.IfExp() | ast.Lambda() | ast.Tuple():
-            return _CHOICE
-        case ast.Name() | ast.Call() | ast.Attribute() | ast.Subscript() | ast.List() | ast.ListComp() | ast.Constant():
-            return _ATOM
-        case ast.BoolOp(op=op):
-            return _OR if isinstance(op, ast.Or) else _AND
-        case ast.UnaryOp(op=ast.Not()):
-            return _NOT
-        case ast.Compare():
-            return _COMPARE
-        case _:
-            return _SUM
-
-
-_STRINGS = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.DOTALL)
-
-
-def _closes(source: str) -> bool:
-    """Whether the source is in parentheses: the first one is closed by the last character."""
-    if not source.startswith("(") or not source.endswith(")"):
-        return False
-    depth = 0
-    bare = _STRINGS.sub("", source)
-    for index, character in enumerate(bare):
-        depth += (character == "(") - (character == ")")
-        if not depth:
-            return index == len(bare) - 1
-    return False
-
-
-def _stripped(source: str) -> tuple[str, int]:
-    """Without the parentheses around everything, where nothing else needs them."""
-    inner = source[1:-1]
-    try:
-        body = ast.parse(inner, mode="eval").body
-    except SyntaxError:
-        return source, _ATOM
-    return (source, _ATOM) if isinstance(body, ast.Tuple | ast.GeneratorExp) else (inner, _level(inner))

@@ -22,9 +22,9 @@ MONTH_NAMES = (
 )  # fmt: skip
 
 
-def wrapped(days: int) -> int:
-    """The number of days as Java's int: Spark doesn't check these sums."""
-    return (days + 2**31) % 2**32 - 2**31
+def wrapped(number: int) -> int:
+    """The number as Java's int: Spark doesn't check some sums of days and microseconds."""
+    return (number + 2**31) % 2**32 - 2**31
 
 
 def _of_both(result: str, python: str) -> tuple[Signature, Signature]:

@@ -206,7 +206,7 @@ FUNCTIONS.append(
 def make_timestamp(year: int, month: int, day: int, hour: int, minute: int, second: Decimal) -> int:
     """The timestamp; raises where there is no such moment. Second 60 is the next minute, without a fraction."""
     days = datetimes.days_of(year, month, day)
-    micros = int(second.scaleb(6))
+    micros = dates.wrapped(int(second.scaleb(6)))  # Spark keeps 32 bits of it: 4294.967296 is the second 0
     if days is None or not (0 <= hour < 24 and 0 <= minute < 60 and 0 <= micros <= 60 * _SECOND):
         message = f"make_timestamp: {year}-{month}-{day} {hour}:{minute}:{second} is no timestamp"
         raise errors.EvaluationError(message, errors.Condition.INVALID_DATETIME)
