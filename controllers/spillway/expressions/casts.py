@@ -19,7 +19,7 @@ from spillway.expressions.datetimes import BLANKS
 from spillway.expressions.errors import Condition, EvaluationError
 from spillway.model.types import ColumnType, Kind
 
-_LIMITS = {Kind.INT: (-(2**31), 2**31 - 1), Kind.BIGINT: (-(2**63), 2**63 - 1)}
+LIMITS = {Kind.INT: (-(2**31), 2**31 - 1), Kind.BIGINT: (-(2**63), 2**63 - 1)}
 _DIGITS = {Kind.INT: 10, Kind.BIGINT: 19}
 # Below 10^15, Java 17 writes the same digits of a double as Python and as later versions of Java (none of 3 million
 # random doubles differed); from 2^53 on one in fifty has a digit more.
@@ -110,7 +110,7 @@ def plan(given: ColumnType, into: ColumnType) -> Conversion | str:
         to_decimal = _to_decimal(given, into)
         if to_decimal is not None:
             return to_decimal
-    if into.kind in _LIMITS:
+    if into.kind in LIMITS:
         to_whole = _to_whole(given, into.kind)
         if to_whole is not None:
             return to_whole
@@ -160,7 +160,7 @@ def _to_decimal(given: ColumnType, into: ColumnType) -> Conversion | str | None:
 
 
 def _to_whole(given: ColumnType, into: Kind) -> Conversion | str | None:
-    limits = _LIMITS[into]
+    limits = LIMITS[into]
     if (
         given.kind is Kind.DECIMAL
         and into is Kind.INT
@@ -208,7 +208,7 @@ def _beyond(value: object, kind: str) -> EvaluationError:
 
 
 def _kind(high: int) -> str:
-    return "int" if high == _LIMITS[Kind.INT][1] else "bigint"
+    return "int" if high == LIMITS[Kind.INT][1] else "bigint"
 
 
 def whole_to_whole(value: int, low: int, high: int) -> int:
@@ -344,18 +344,18 @@ def text_to_timestamp(value: str) -> int:
 
 def seconds_to_timestamp(value: int) -> int:
     """Seconds since 1970; beyond the last timestamp it is the last one."""
-    low, high = _LIMITS[Kind.BIGINT]
+    low, high = LIMITS[Kind.BIGINT]
     return min(max(value * 1_000_000, low), high)
 
 
 def double_to_timestamp(value: float) -> int:
     """Seconds since 1970 with a fraction."""
-    return double_to_whole(value * 1e6, *_LIMITS[Kind.BIGINT])
+    return double_to_whole(value * 1e6, *LIMITS[Kind.BIGINT])
 
 
 def date_to_timestamp(value: int) -> int:
     """Midnight in UTC."""
-    low, high = _LIMITS[Kind.BIGINT]
+    low, high = LIMITS[Kind.BIGINT]
     micros = value * datetimes.DAY
     if low <= micros <= high:
         return micros

@@ -17,8 +17,6 @@ from spillway.model import types
 from spillway.model.types import BOOLEAN, ColumnType, Kind, Schema
 
 _NUMBERS = frozenset({Kind.INT, Kind.BIGINT, Kind.DECIMAL, Kind.DOUBLE})
-_LIMITS = {Kind.INT: (-(2**31), 2**31 - 1), Kind.BIGINT: (-(2**63), 2**63 - 1)}
-_AS_DECIMAL = {Kind.INT: types.decimal(10, 0), Kind.BIGINT: types.decimal(20, 0)}  # Spark's own choice
 _SPECIAL = ("epoch", "now", "today", "tomorrow", "yesterday")
 _NEGATED_DIGITS = 34  # Spark negates with the precision of IEEE's decimal128
 _DIV_DIGITS = 18  # so many fit every bigint
@@ -146,7 +144,7 @@ class Checker:
             self.fail(message, node)
         if node.op == "+":
             return dataclasses.replace(term, literal=False) if isinstance(term, Constant) else term
-        if (limits := _LIMITS.get(term.type.kind)) is not None:
+        if (limits := casts.LIMITS.get(term.type.kind)) is not None:
             source = f"({{t}} if ({{t}} := -{{0}}) <= {limits[1]} else arithmetic.overflow({{t}}, '{term.type}'))"
             return Apply(source, (term,), term.type, fails=True)
         if term.type.precision > _NEGATED_DIGITS:
@@ -426,7 +424,7 @@ def _as_decimal(term: Term) -> ColumnType:
     """The decimal that a whole number becomes: a literal with only the digits that it has."""
     if isinstance(term, Constant) and term.literal and isinstance(term.value, int):
         return types.decimal(len(str(abs(term.value))), 0)
-    return _AS_DECIMAL[term.type.kind]
+    return signature.AS_DECIMAL[term.type.kind]
 
 
 def _resolved(extra: object) -> object:

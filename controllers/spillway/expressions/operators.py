@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from spillway.expressions import arithmetic
+from spillway.expressions import arithmetic, casts
 from spillway.expressions.terms import Apply, Constant, Term
 from spillway.model import types
 from spillway.model.types import ColumnType, Kind
 
 _NAMES = {"+": "sum", "-": "difference", "*": "product", "/": "quotient", "%": "remainder"}
 ARITHMETIC = frozenset({*_NAMES, "div"})
-_LIMITS = {Kind.INT: (-(2**31), 2**31 - 1), Kind.BIGINT: (-(2**63), 2**63 - 1)}
 
 
 def doubles(op: str, pair: tuple[Term, Term]) -> Term:
@@ -48,7 +47,7 @@ def whole(op: str, pair: tuple[Term, Term], kind: ColumnType) -> Term:
         return Apply("arithmetic.quotient({0}, {1})", pair, types.BIGINT, fails=True, order=(1, 0))
     if op == "%":
         return Apply("arithmetic.remainder({0}, {1})", pair, kind, fails=not _nonzero(pair[1]), order=(1, 0))
-    low, high = _LIMITS[kind.kind]
+    low, high = casts.LIMITS[kind.kind]
     source = f"({{t}} if {low} <= ({{t}} := {{0}} {op} {{1}}) <= {high} else arithmetic.overflow({{t}}, '{kind}'))"
     return Apply(source, pair, kind, fails=True)
 

@@ -47,7 +47,7 @@ FAMILIES = {
 }
 
 # Digits that hold every int and every bigint: Spark's own choice.
-_AS_DECIMAL = {Kind.INT: types.decimal(10, 0), Kind.BIGINT: types.decimal(20, 0)}
+AS_DECIMAL = {Kind.INT: types.decimal(10, 0), Kind.BIGINT: types.decimal(20, 0)}
 _NUMERIC = FAMILIES["numeric"]
 # What an argument that is no array contributes to the T of array<T>: an array without an element type fits nothing.
 _NOTHING = ColumnType(Kind.ARRAY)
@@ -218,7 +218,7 @@ def wider(one: ColumnType, other: ColumnType) -> ColumnType | None:
         return types.DOUBLE
     if Kind.DECIMAL not in kinds:
         return types.BIGINT
-    left, right = _AS_DECIMAL.get(one.kind, one), _AS_DECIMAL.get(other.kind, other)
+    left, right = AS_DECIMAL.get(one.kind, one), AS_DECIMAL.get(other.kind, other)
     scale = max(left.scale, right.scale)
     precision = max(left.precision - left.scale, right.precision - right.scale) + scale
     return types.decimal(precision, scale) if precision <= types.MAX_PRECISION else None
