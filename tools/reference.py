@@ -8,6 +8,7 @@ import sys
 import typer
 
 from spillway.cli import main as cli
+from spillway.controllers import reference as controllers
 from spillway.expressions import reference as expressions
 from spillway.model import reference as model
 
@@ -19,6 +20,7 @@ def pages() -> dict[str, str]:
     return {
         "streamjob.md": model.stream_job(),
         "conditions.md": model.conditions(),
+        "decisions.md": controllers.decisions(),
         "expressions.md": expressions.expression_reference(),
         "commands.md": commands(),
     }

@@ -110,7 +110,7 @@ def test_what_goes_to_batches_may_and_is_measured_to_be_faster(
         assert m.batch_capacity is not None
         assert m.batch_capacity > m.rate
         assert m.batch_capacity > m.record_capacity
-        by_batch = point.latency_batch(m.rate, m.batch_capacity, m.costs)
+        by_batch = point.latency_batch(0, m.rate, m.batch_capacity, m.costs)
         assert point.latency_record(m.queue, m.record_capacity, m.costs) > by_batch
         assert all(observation[name].may_batch for name in found.operators)
         assert found.point in found.operators
@@ -123,7 +123,7 @@ def test_the_point_is_where_both_latencies_meet_and_lies_between_its_thresholds(
 ) -> None:
     found = point.switch_point(v, p_d, p_o, costs, delta)
     assert found.down <= found.switch <= found.up
-    by_record, by_batch = point.latency_record(found.switch, p_d, costs), point.latency_batch(v, p_o, costs)
+    by_record, by_batch = point.latency_record(found.switch, p_d, costs), point.latency_batch(0, v, p_o, costs)
     assert math.isclose(by_record, by_batch, rel_tol=1e-9, abs_tol=1e-6)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import pytest
 
 from spillway.controllers import assignment
-from spillway.controllers.assignment import MOVE_REASONS, REASONS, Assignment, MoveReason, Owner, Reason
+from spillway.controllers.assignment import Assignment, MoveReason, Owner, Reason
 from spillway.controllers.balancing import Partition, Slot
 
 
@@ -262,12 +262,10 @@ def test_a_margin_that_is_none_is_told_and_the_usual_one_is_used(margin: float) 
     assert found.moves == assignment.decide(_alike(8), assignment.slots(2, 1), current).moves
 
 
-def test_every_reason_is_explained_and_sentences_name_the_things() -> None:
-    assert set(REASONS) == set(Reason)
-    assert set(MOVE_REASONS) == set(MoveReason)
+def test_sentences_name_the_things() -> None:
     found = assignment.decide(_alike(2), assignment.slots(2, 1), dict.fromkeys(_parts(2), Slot(0, 0)))
     assert str(found.moves[0]).startswith("ads/0 moves from worker 0 slot 0 to worker 1 slot 0. Its owner has more")
-    assert str(found).startswith("Balanced: 1 moves, fullest owner 2.00 -> 1.00 fair shares.")
+    assert str(found).startswith("1 move, the fullest owner goes from 2.00 to 1.00 fair shares: Loads had drifted")
 
 
 def _all_assignments(

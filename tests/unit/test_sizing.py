@@ -10,7 +10,7 @@ import pytest
 
 from spillway.controllers import sizing
 from spillway.controllers.sizes import Bounds, History, Limit, Need, Present, Recommendation, SizePolicy
-from spillway.controllers.sizing import REASONS, Action, Reason, Sizing
+from spillway.controllers.sizing import Action, Reason, Sizing
 from spillway.model.execution import Mode
 
 NOON = datetime.datetime(2026, 3, 1, 12, tzinfo=datetime.UTC)
@@ -229,6 +229,5 @@ def test_a_clock_that_was_set_back_ends_in_one_cooldown_not_in_hours_of_waiting(
     assert found.history.changed == NOON
 
 
-def test_every_reason_is_explained_and_seen_in_these_cases() -> None:
-    assert set(REASONS) == set(Reason)
+def test_every_reason_is_seen_in_these_cases() -> None:
     assert {found.reason for found, _ in (*CASES.values(), *NONSENSE.values())} == set(Reason)

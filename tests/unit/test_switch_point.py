@@ -21,7 +21,7 @@ def test_at_the_switch_point_both_paradigms_are_equally_fast() -> None:
     c = costs(interval=0.7, schedule=0.03, batch=0.01, record=0.02)
     queue = point.switch_point(1234, 777, 2345, c, 0.3).switch
 
-    assert point.latency_record(queue, 777, c) == pytest.approx(point.latency_batch(1234, 2345, c))
+    assert point.latency_record(queue, 777, c) == pytest.approx(point.latency_batch(0, 1234, 2345, c))
 
 
 def test_without_a_batch_capacity_the_point_is_lower_than_with_any() -> None:

@@ -25,12 +25,11 @@ assignments of small cases, where it has the lowest peak in 99 of 100, and the f
 from __future__ import annotations
 
 import dataclasses
-import enum
 import math
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from spillway.controllers import balancing
+from spillway.controllers import balancing, explain
 from spillway.controllers.balancing import Partition, Slot
 from spillway.controllers.explain import Alternative
 
@@ -47,43 +46,33 @@ _CAPACITIES = (1e-6, 1e6)
 _WHOLE = 10**9
 
 
-class Reason(enum.StrEnum):
-    """Why the assignment is what it is; `REASONS` says it in words."""
+class Reason(explain.Reasons):
+    """Why the assignment is what it is."""
 
-    STEADY = "Steady"
-    BALANCED = "Balanced"
-    MEMBERS_CHANGED = "MembersChanged"
-    UNMEASURED = "Unmeasured"
-    NO_OWNERS = "NoOwners"
-    NO_PARTITIONS = "NoPartitions"
-
-
-REASONS: dict[Reason, str] = {
-    Reason.STEADY: "Everything has an owner that stays, and no move would improve the balance by more than the margin.",
-    Reason.BALANCED: "Loads had drifted apart by more than the margin; partitions move to even them out.",
-    Reason.MEMBERS_CHANGED: "Partitions had no owner, or one that is gone or drains; others may move for the balance.",
-    Reason.UNMEASURED: "Nothing has to move, and without any measured load nothing is moved for the balance.",
-    Reason.NO_OWNERS: "No owner can take anything; partitions stay with owners that are still there, draining or not.",
-    Reason.NO_PARTITIONS: "There is nothing to assign.",
-}
-
-
-class MoveReason(enum.StrEnum):
-    """Why one partition moves; `MOVE_REASONS` says it in words."""
-
-    OWNER_GONE = "OwnerGone"
-    UNOWNED = "Unowned"
-    DRAINING = "Draining"
-    BALANCE = "Balance"
+    STEADY = (
+        "Steady",
+        "All have owners that stay, and no move would improve the balance by more than the margin.",
+    )
+    BALANCED = "Balanced", "Loads had drifted apart by more than the margin; partitions move to even them out."
+    MEMBERS_CHANGED = (
+        "MembersChanged",
+        "Some had no owner, or one that is gone or drains; others may move for balance.",
+    )
+    UNMEASURED = "Unmeasured", "Nothing has to move, and without any measured load nothing is moved for the balance."
+    NO_OWNERS = (
+        "NoOwners",
+        "No owner can take anything; all stay with owners that are still there, draining or not.",
+    )
+    NO_PARTITIONS = "NoPartitions", "There is nothing to assign."
 
 
-# In the order in which moves should be started: what nobody processes first, what nobody waits for last.
-MOVE_REASONS: dict[MoveReason, str] = {
-    MoveReason.OWNER_GONE: "Its owner is gone: nobody processes it.",
-    MoveReason.UNOWNED: "It is new: nobody processes it yet.",
-    MoveReason.DRAINING: "Its owner gives everything away.",
-    MoveReason.BALANCE: "Its owner has more than a fair share, and the new owner less.",
-}
+class MoveReason(explain.Reasons):
+    """Why one partition moves, in the order in which moves should be started."""
+
+    OWNER_GONE = "OwnerGone", "Its owner is gone: nobody processes it."
+    UNOWNED = "Unowned", "It is new: nobody processes it yet."
+    DRAINING = "Draining", "Its owner gives everything away."
+    BALANCE = "Balance", "Its owner has more than a fair share, and the new owner less."
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -106,7 +95,7 @@ class Move:
 
     def __str__(self) -> str:
         source = f"from {self.source} " if self.source else ""
-        return f"{self.partition} moves {source}to {self.target}. {MOVE_REASONS[self.reason]}"
+        return f"{self.partition} moves {source}to {self.target}. {self.reason.meaning}"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -122,10 +111,21 @@ class Assignment:
     alternatives: tuple[Alternative, ...]
     ignored: tuple[str, ...]
 
+    @property
+    def sentence(self) -> str:
+        """Why, with the numbers of this case."""
+        moves = f"{len(self.moves)} {'move' if len(self.moves) == 1 else 'moves'}" if self.moves else "no moves"
+        fullest = f"the fullest owner goes from {self.fullest_before:.2f} to {self.fullest_after:.2f} fair shares"
+        return f"{moves}, {fullest}: {self.reason.meaning}"
+
+    @property
+    def inputs(self) -> explain.Inputs:
+        """What it looked at."""
+        ignored = (("ignored", "; ".join(self.ignored)),) if self.ignored else ()
+        return (("partitions", f"{len(self.owners) + len(self.unowned)}"), *ignored)
+
     def __str__(self) -> str:
-        change = f"{len(self.moves)} moves" if self.moves else "no moves"
-        fullest = f"fullest owner {self.fullest_before:.2f} -> {self.fullest_after:.2f} fair shares"
-        return f"{self.reason}: {change}, {fullest}. {REASONS[self.reason]}"
+        return explain.told(self)
 
 
 def slots(workers: int, each: int, wanted: int | None = None, capacity: float = 1.0) -> tuple[Owner, ...]:
@@ -241,11 +241,11 @@ def _why(
 def _start_order(move: Move) -> tuple[object, ...]:
     """The order in which moves should be started.
 
-    1. By reason, in the order of `MOVE_REASONS`.
+    1. By reason, in the order of `MoveReason`: what nobody processes first, what nobody waits for last.
     2. The highest worker first: it is the one that goes when the job shrinks.
     3. By partition.
     """
-    return list(MOVE_REASONS).index(move.reason), -move.source.worker if move.source else 0, move.partition
+    return list(MoveReason).index(move.reason), -move.source.worker if move.source else 0, move.partition
 
 
 def _alternatives(stuck: Iterable[tuple[Slot, float]], margin: float) -> tuple[Alternative, ...]:

@@ -71,4 +71,4 @@ def data(decision: Explained) -> dict[str, Any]:
 
 def told(decision: Explained) -> str:
     """The why of a decision in one line."""
-    return " ".join([decision.sentence, *(f"Rejected: {lost}." for lost in decision.alternatives)])
+    return " ".join([f"{decision.sentence.rstrip('.')}.", *(f"Rejected: {lost}." for lost in decision.alternatives)])

@@ -22,13 +22,13 @@ from __future__ import annotations
 import bisect
 import collections
 import dataclasses
-import enum
 import heapq
 import itertools
 import math
 from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple
 
+from spillway.controllers import explain
 from spillway.controllers.deadlines import DeadlineTree, Entry
 from spillway.model.quantities import Duration
 
@@ -49,19 +49,12 @@ class Item(NamedTuple):
     key: Hashable = None
 
 
-class Reason(enum.StrEnum):
-    """Why this is next; `REASONS` says it in words."""
+class Reason(explain.Reasons):
+    """Why this is next."""
 
-    ON_TIME = "OnTime"
-    LATE = "Late"
-    IDLE = "Idle"
-
-
-REASONS: dict[Reason, str] = {
-    Reason.ON_TIME: "Of all that can still be on time together, it is due first.",
-    Reason.LATE: "It can't be on time, or only at the cost of more others; nothing that can be is waiting.",
-    Reason.IDLE: "Nothing waits.",
-}
+    ON_TIME = "OnTime", "Of all that can still be on time together, it is due first."
+    LATE = "Late", "It can't be on time, or only at the cost of more others; nothing that can be is waiting."
+    IDLE = "Idle", "Nothing waits."
 
 
 class Next(NamedTuple):

@@ -26,6 +26,7 @@ import enum
 import math
 from collections.abc import Callable
 
+from spillway.controllers import explain
 from spillway.controllers.explain import Alternative
 from spillway.controllers.sizes import Bounds, History, Present, Recommendation, SizePolicy
 from spillway.model.execution import Mode
@@ -40,37 +41,21 @@ class Action(enum.StrEnum):
     ADVISE = "Advise"
 
 
-class Reason(enum.StrEnum):
-    """Why; `REASONS` says it in words."""
+class Reason(explain.Reasons):
+    """Why."""
 
-    NEED_GREW = "NeedGrew"
-    NEED_FELL = "NeedFell"
-    OUT_OF_BOUNDS = "OutOfBounds"
-    STEADY = "Steady"
-    AT_MAX = "AtMax"
-    LIMITED = "Limited"
-    COOLDOWN = "Cooldown"
-    DELAYED = "Delayed"
-    IN_PROGRESS = "InProgress"
-    NO_DATA = "NoData"
-    STALE_DATA = "StaleData"
-    INVALID = "Invalid"
-
-
-REASONS: dict[Reason, str] = {
-    Reason.NEED_GREW: "More is needed than there is; it is asked for in one step.",
-    Reason.NEED_FELL: "Less was needed for the whole scale-down delay; what nobody needed is given back.",
-    Reason.OUT_OF_BOUNDS: "The size is outside min and max, which were changed.",
-    Reason.STEADY: "The size is what is needed.",
-    Reason.AT_MAX: "More is needed than max allows.",
-    Reason.LIMITED: "More is needed than quota, cluster or partitions allow; the alternatives name the limit.",
-    Reason.COOLDOWN: "The size was changed too short a while ago.",
-    Reason.DELAYED: "Less is needed now, but not for the whole scale-down delay yet.",
-    Reason.IN_PROGRESS: "The last change is still under way, and goes in the other direction.",
-    Reason.NO_DATA: "There is no recommendation, so the size is held: missing data is not a load of zero.",
-    Reason.STALE_DATA: "The recommendation is too old to act on, so the size is held.",
-    Reason.INVALID: "The input makes no sense, so the size is held; the inputs say what is wrong.",
-}
+    NEED_GREW = "NeedGrew", "More is needed than there is; it is asked for in one step."
+    NEED_FELL = "NeedFell", "Less was needed for the whole scale-down delay; what nobody needed is given back."
+    OUT_OF_BOUNDS = "OutOfBounds", "The size is outside min and max, which were changed."
+    STEADY = "Steady", "The size is what is needed."
+    AT_MAX = "AtMax", "More is needed than max allows."
+    LIMITED = "Limited", "More is needed than quota, cluster or partitions allow; the alternatives name the limit."
+    COOLDOWN = "Cooldown", "The size was changed too short a while ago."
+    DELAYED = "Delayed", "Less is needed now, but not for the whole scale-down delay yet."
+    IN_PROGRESS = "InProgress", "The last change is still under way, and goes in the other direction."
+    NO_DATA = "NoData", "There is no recommendation, so the size is held: missing data is not a load of zero."
+    STALE_DATA = "StaleData", "The recommendation is too old to act on, so the size is held."
+    INVALID = "Invalid", "The input makes no sense, so the size is held; the inputs say what is wrong."
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -82,16 +67,23 @@ class Sizing:
 
     action: Action
     reason: Reason
+    before: int
     size: int
     need: int | None
-    inputs: tuple[tuple[str, str], ...]
+    inputs: explain.Inputs
     alternatives: tuple[Alternative, ...]
     history: History
     again: datetime.timedelta | None = None
 
+    @property
+    def sentence(self) -> str:
+        """Why, with the numbers of this case."""
+        change = f"hold at {self.size}" if self.size == self.before else f"from {self.before} to {self.size}"
+        advised = "advised only: " if self.action is Action.ADVISE else ""
+        return f"{advised}{change}: {self.reason.meaning}"
+
     def __str__(self) -> str:
-        lost = "".join(f" Rejected: {alternative}." for alternative in self.alternatives)
-        return f"{self.action} at {self.size} ({self.reason}). {REASONS[self.reason]}{lost}"
+        return explain.told(self)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -140,7 +132,9 @@ def decide(
     inputs = _inputs(recommended, present, bounds, now)
     wrong = _nonsense(recommended, present, bounds, history, now)
     if wrong:
-        return Sizing(Action.HOLD, Reason.INVALID, present.asked, None, (*inputs, ("wrong", wrong)), (), history)
+        return Sizing(
+            Action.HOLD, Reason.INVALID, present.asked, present.asked, None, (*inputs, ("wrong", wrong)), (), history
+        )
     history, wanted, need = history.until(now), None, None
     if recommended and recommended.size is not None and abs(now - recommended.at) <= policy.stale_after:
         wanted = math.ceil(recommended.size)
@@ -154,7 +148,7 @@ def decide(
     elif answer.size != present.asked:
         action = Action.GROW if answer.size > present.asked else Action.SHRINK
         history = dataclasses.replace(history, changed=now)
-    return Sizing(action, answer.reason, answer.size, need, inputs, answer.lost, history, answer.again)
+    return Sizing(action, answer.reason, present.asked, answer.size, need, inputs, answer.lost, history, answer.again)
 
 
 def _cooling(case: _Case) -> _Answer | None:

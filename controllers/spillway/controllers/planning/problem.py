@@ -66,8 +66,12 @@ class Traits:
     variability: Variability = _EXPONENTIAL
 
 
-_NONE: Mapping[str, Traits] = MappingProxyType({})
-_ANY: Mapping[str, int] = MappingProxyType({})
+def _traits() -> Mapping[str, Traits]:
+    return MappingProxyType({})
+
+
+def _partitions() -> Mapping[str, int]:
+    return MappingProxyType({})
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -95,8 +99,8 @@ class Problem:
     promise: Promise
     room: Room
     topics: frozenset[str] = frozenset()
-    traits: Mapping[str, Traits] = _NONE
-    partitions: Mapping[str, int] = _ANY
+    traits: Mapping[str, Traits] = dataclasses.field(default_factory=_traits)
+    partitions: Mapping[str, int] = dataclasses.field(default_factory=_partitions)
     headroom: float = 0.0
     slot: Slot = CORE
     hop: Moments = ZERO

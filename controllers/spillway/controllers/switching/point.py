@@ -24,14 +24,15 @@ def latency_record(queue: float, p_d: float, costs: Costs) -> float:
     return queue / p_d + costs.transmission_record.total_seconds()
 
 
-def latency_batch(rate: float, p_o: float, costs: Costs) -> float:
-    """Seconds until a record is done in batches, on average.
+def latency_batch(queue: float, rate: float, p_o: float, costs: Costs) -> float:
+    """Seconds until a record that arrives now is done in batches, on average.
 
-    Eq. 5: Latency_O = T/2 + t_s + V·T/P_O + t_ot.
+    Eq. 5: Latency_O = T/2 + t_s + V·T/P_O + t_ot. That is for an empty queue: what is there already is done first,
+    which takes L/P_O more. People are told the sum; the switch point (Eq. 6) is the paper's, without it.
     """
     interval = costs.interval.total_seconds()
     waits = interval / 2 + costs.schedule.total_seconds() + costs.transmission_batch.total_seconds()
-    return waits + rate * interval / p_o
+    return waits + (queue + rate * interval) / p_o
 
 
 def switch_point(rate: float, p_d: float, p_o: float | None, costs: Costs, hysteresis: float) -> Point:

@@ -77,7 +77,10 @@ class _Case:
         """What a record that arrives now would take, record by record and in batches (Eq. 4 and 5)."""
         m, p_o = self.m, self.m.batch_capacity
         record = f"{point.latency_record(m.queue, m.record_capacity, m.costs) * 1000:.0f} ms"
-        return record, f"{point.latency_batch(self.burst.rate, p_o, m.costs) * 1000:.0f} ms" if p_o else "unknown"
+        return (
+            record,
+            f"{point.latency_batch(m.queue, self.burst.rate, p_o, m.costs) * 1000:.0f} ms" if p_o else "unknown",
+        )
 
     @property
     def surplus(self) -> float:

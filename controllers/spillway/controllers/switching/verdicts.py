@@ -8,6 +8,7 @@ import enum
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from spillway.controllers import explain
 from spillway.controllers.explain import Alternative
 from spillway.controllers.switching.bursts import Burst
 from spillway.model.operators import Paradigm
@@ -23,47 +24,38 @@ class Action(enum.StrEnum):
     ADVISE = "Advise"
 
 
-class Reason(enum.StrEnum):
-    """Why; `REASONS` says it in words. In the order in which one of several operators speaks for the job."""
+class Reason(explain.Reasons):
+    """Why, in the order in which one of several operators speaks for the job."""
 
-    QUEUE_BEYOND_POINT = "QueueBeyondPoint"
-    BURST = "Burst"
-    BURST_PASSED = "BurstPassed"
-    BATCHES_UNMEASURED = "BatchesUnmeasured"
-    BATCHES_FORBIDDEN = "BatchesForbidden"
-    BATCHES_NO_FASTER = "BatchesNoFaster"
-    BATCHES_TOO_SLOW = "BatchesTooSlow"
-    IN_PROGRESS = "InProgress"
-    INVALID = "Invalid"
-    NO_TELEMETRY = "NoTelemetry"
-    DRAINING = "Draining"
-    CALMING = "Calming"
-    BUSY = "Busy"
-    BATCHES_FASTER = "BatchesFaster"
-    BELOW_POINT = "BelowPoint"
-    PAUSED = "Paused"
-    NO_OPERATORS = "NoOperators"
-
-
-REASONS: dict[Reason, str] = {
-    Reason.QUEUE_BEYOND_POINT: "The queue is beyond L_up: batches are done with it sooner.",
-    Reason.BURST: "The rate stepped up beyond the capacity: when a first batch is done, the queue is beyond L_up.",
-    Reason.BURST_PASSED: "For the whole pause, record by record would have been faster, and has room for the rate.",
-    Reason.BATCHES_UNMEASURED: "Batches might help, but no shadow calibration has said how fast they are.",
-    Reason.BATCHES_FORBIDDEN: "Batches might help, but a pin or the state of an operator forbids them.",
-    Reason.BATCHES_NO_FASTER: "Batches are not faster than record by record by more than the error of measurement.",
-    Reason.BATCHES_TOO_SLOW: "Batches are faster, but even they can't keep up with the arrival rate.",
-    Reason.IN_PROGRESS: "The last switch is still under way.",
-    Reason.INVALID: "What was measured makes no sense, so nothing is switched; the sentence says what is wrong.",
-    Reason.NO_TELEMETRY: "Nothing fresh was measured, so nothing is switched: missing data is no calm.",
-    Reason.DRAINING: "The queue is beyond L_up, but shrinks below the switch point before a first batch would be done.",
-    Reason.CALMING: "Record by record would do again, but not for the whole pause yet.",
-    Reason.BUSY: "Record by record has no room for the rate yet.",
-    Reason.BATCHES_FASTER: "There is room for the rate, but with this queue batches are still as fast.",
-    Reason.BELOW_POINT: "The queue is not beyond L_up: record by record is faster.",
-    Reason.PAUSED: "The job is paused.",
-    Reason.NO_OPERATORS: "There is no operator with a queue in front of it.",
-}
+    QUEUE_BEYOND_POINT = "QueueBeyondPoint", "The queue is beyond L_up: batches are done with it sooner."
+    BURST = "Burst", "The rate stepped up beyond the capacity: when a first batch is done, the queue is beyond L_up."
+    BURST_PASSED = (
+        "BurstPassed",
+        "For the whole pause record by record would have been faster, and had room.",
+    )
+    BATCHES_UNMEASURED = (
+        "BatchesUnmeasured",
+        "Batches might help, but no shadow calibration says how fast they are.",
+    )
+    BATCHES_FORBIDDEN = "BatchesForbidden", "Batches might help, but a pin or the state of an operator forbids them."
+    BATCHES_NO_FASTER = (
+        "BatchesNoFaster",
+        "Batches are not faster by more than the error of measurement.",
+    )
+    BATCHES_TOO_SLOW = "BatchesTooSlow", "Batches are faster, but even they can't keep up with the arrival rate."
+    IN_PROGRESS = "InProgress", "The last switch is still under way."
+    INVALID = "Invalid", "What was measured makes no sense, so nothing is switched; the sentence says what is wrong."
+    NO_TELEMETRY = "NoTelemetry", "Nothing fresh was measured, so nothing is switched: missing data is no calm."
+    DRAINING = (
+        "Draining",
+        "The queue is beyond L_up, but shrinks: a first batch would come too late.",
+    )
+    CALMING = "Calming", "Record by record would do again, but not for the whole pause yet."
+    BUSY = "Busy", "Record by record has no room for the rate yet."
+    BATCHES_FASTER = "BatchesFaster", "There is room for the rate, but with this queue batches are still as fast."
+    BELOW_POINT = "BelowPoint", "The queue is not beyond L_up: record by record is faster."
+    PAUSED = "Paused", "The job is paused."
+    NO_OPERATORS = "NoOperators", "There is no operator with a queue in front of it."
 
 
 class Instead(enum.StrEnum):
@@ -85,7 +77,7 @@ class Verdict:
     reason: Reason
     sentence: str
     operators: tuple[str, ...] = ()
-    inputs: tuple[tuple[str, str], ...] = ()
+    inputs: explain.Inputs = ()
     alternatives: tuple[Alternative, ...] = ()
     instead: Instead | None = None
     again: datetime.timedelta | None = None
@@ -132,7 +124,7 @@ class Decision:
     operators: tuple[str, ...]
     to: Paradigm | None
     sentence: str
-    inputs: tuple[tuple[str, str], ...]
+    inputs: explain.Inputs
     alternatives: tuple[Alternative, ...]
     verdicts: tuple[Verdict, ...]
     history: History
@@ -140,5 +132,4 @@ class Decision:
     again: datetime.timedelta | None = None
 
     def __str__(self) -> str:
-        lost = "".join(f" Rejected: {alternative}." for alternative in self.alternatives)
-        return f"{self.sentence}{lost}"
+        return explain.told(self)
