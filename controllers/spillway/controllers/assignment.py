@@ -37,6 +37,7 @@ from spillway.controllers.explain import Alternative
 # two owners by less than 10 % is no difference. Smaller: partitions wander with the noise, and each move pauses one
 # for milliseconds and restores its state. Larger: the fullest owner eats what `policy.headroom` keeps free (20 %).
 MARGIN = 0.1
+NEVER = 1e9  # as a margin: nothing is moved only for the balance
 # Of the mean load, for a partition that has none now: polling and committing cost a little, and idle partitions that
 # sit together would wake up together. 1 % is too little to outweigh anything measured.
 IDLE = 0.01

@@ -116,13 +116,15 @@ class Table:
         2. Lowest load of the whole pod, so that slots of one pod fill up last.
         3. Lowest slot of its pod, then lowest worker.
         """
+        classes = list(self._emptiest.values())
         for load in sorted(homeless, key=lambda load: (-load[0], load[1])):
-            heads = [self._head(ranks) for ranks in self._emptiest.values()]
-            seat = (
-                heads[0]
-                if len(heads) == 1
-                else min(heads, key=lambda s: ((s.total + load[0]) / s.capacity, self._rank(s)))
-            )
+            seat = self._head(classes[0])
+            use = (seat.total + load[0]) / seat.capacity
+            for ranks in classes[1:]:
+                other = self._head(ranks)
+                its = (other.total + load[0]) / other.capacity
+                if its < use or (its == use and self._rank(other) < self._rank(seat)):
+                    seat, use = other, its
             seat.guests.append(load)
             self._add(seat, load[0])
         for seat in self._seats.values():
@@ -229,12 +231,11 @@ class Table:
     def _head(self, ranks: list[_Rank]) -> _Seat:
         """The emptiest seat. Growing seats leave entries that are too low; shrinking ones enter themselves again."""
         while True:
-            _, _, slot, worker = ranks[0]
+            use, of_pod, slot, worker = ranks[0]
             seat = self._seats[Slot(worker, slot)]
-            rank = self._rank(seat)
-            if ranks[0] == rank:
+            if use == seat.use and of_pod == self._pods[worker]:
                 return seat
-            heapq.heapreplace(ranks, rank)
+            heapq.heapreplace(ranks, self._rank(seat))
 
 
 def _class(capacity: float) -> int:
