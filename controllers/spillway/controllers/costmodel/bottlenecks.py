@@ -94,8 +94,8 @@ def follow(
         work = _work(node, settings[node.name], prices, inflow, incoming, limited=limited)
         works.append(work)
         for output in node.outputs:
-            rate, frame = work.rates_out[output.name], settings[node.name].frame
-            edges[output.name] = Edge(rate, frame or 1, exact.exact(output.record_size))
+            rate, frame = work.rates_out[output.name], (settings[node.name].frame or 1) if output.framed else None
+            edges[output.name] = Edge(rate, frame, exact.exact(output.record_size))
     return tuple(works)
 
 

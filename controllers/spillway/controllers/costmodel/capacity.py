@@ -17,7 +17,8 @@ are kept busy, because that has no division that could meet a zero, and is linea
 
 So R_in > dop·C is `demand > dop`. Linear means: no rate higher, no demand higher. A fused node has several outputs o:
 s·c_emit becomes Σ s_o·c_emit,o and rs_out·f·s becomes Σ rs_o·f_o·s_o. An output that nobody reads is neither emitted
-nor sent, and a source has nothing to fetch (section 3.2).
+nor sent, and a source has nothing to fetch (section 3.2); nor has a reader of a topic that others write, whose records
+count in R_in and R^B_in and not in R^b_in.
 """
 
 from __future__ import annotations
@@ -44,10 +45,10 @@ class Bound(enum.StrEnum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Edge:
-    """What one edge brings: R_out, b_out and rs_out of its producer."""
+    """What one edge brings: R_out, b_out and rs_out of its producer; no frame from a topic that others write."""
 
     rate: Fraction
-    frame: int
+    frame: int | None
     record_size: Fraction
 
 
@@ -70,12 +71,12 @@ class Inflow:
         by_frame: dict[int, list[Fraction]] = {}
         sizes: list[Fraction] = []
         for edge in edges:
-            by_frame.setdefault(edge.frame, []).append(edge.rate)
+            by_frame.setdefault(edge.frame or 0, []).append(edge.rate)
             sizes.append(edge.rate * edge.record_size)
         rates = {frame: exact.total(terms) for frame, terms in by_frame.items()}
         return cls(
             exact.total(rates.values()),
-            exact.total(rate / frame for frame, rate in rates.items()),
+            exact.total(rate / frame for frame, rate in rates.items() if frame),
             exact.total(sizes),
         )
 
@@ -88,7 +89,8 @@ class Inflow:
         known = tuple(edges)
         if not known:
             return cls.source(Fraction(1))
-        return cls(Fraction(1), Fraction(1, min(e.frame for e in known)), max(e.record_size for e in known))
+        smallest = min((e.frame for e in known if e.frame), default=None)
+        return cls(Fraction(1), Fraction(1, smallest) if smallest else Fraction(0), max(e.record_size for e in known))
 
     @property
     def frame(self) -> Fraction | None:
@@ -126,8 +128,8 @@ class Prices:
 
     Attributes:
         cpu: c_cpu.
-        fetch: c_fetch, 0 for a source.
-        emit: Σ s_o·c_emit,o over the outputs that are read: s·c_emit of Eq. 3.8.
+        fetch: c_fetch, 0 for a source and for who reads topics only.
+        emit: Σ s_o·c_emit,o over the outputs that are read, but for topics: s·c_emit of Eq. 3.8.
         receive: 8/N, for one byte.
         send: 1/C_o = 8·Σ rs_o·f_o·s_o / N, for one record that comes in.
     """
@@ -148,11 +150,12 @@ class Prices:
         emit = load = Fraction(0)
         for output in node.outputs:
             fan_out = flow.fan_out(output.name)
-            if fan_out:
+            if fan_out and output.framed:
                 selectivity = exact.exact(output.selectivity)
                 emit += selectivity * exact.exact(output.emit)
                 load += selectivity * fan_out * exact.exact(output.record_size)
-        fetch = Fraction(0) if node.is_source else exact.exact(node.fetch) / pace
+        fetches = any(flow.is_framed(name) for name in node.inputs)
+        fetch = exact.exact(node.fetch) / pace if fetches else Fraction(0)
         return cls(exact.exact(node.cpu) / pace, fetch, emit / pace, Fraction(byte), load * byte)
 
     def demand(self, inflow: Inflow, frame: int | None) -> Demand:

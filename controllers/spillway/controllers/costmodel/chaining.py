@@ -19,6 +19,7 @@ Only trees can be fused: an operator with two inputs inside would have to wait f
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Collection, Mapping
 from fractions import Fraction
 
@@ -44,7 +45,7 @@ def fuse(data_flow: Flow, name: str, members: Collection[str]) -> Node:
             arriving[output.name] = leaving = weight * exact.exact(output.selectivity)
             readers = data_flow.readers[output.name]
             if not readers or any(reader not in members for reader in readers):
-                outputs.append(Output(output.name, leaving, output.emit, output.record_size))
+                outputs.append(dataclasses.replace(output, selectivity=leaving))
     return Node(name, root.inputs, cpu, root.fetch, tuple(outputs))
 
 

@@ -60,12 +60,17 @@ class Costs:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Output:
-    """What leaves a node on one edge: `selectivity` records for each record that the node takes in."""
+    """What leaves a node on one edge: `selectivity` records for each record that the node takes in.
+
+    Not `framed` is a topic that others write, one record per message, before any of this: nobody here pays for sending
+    it, a poll takes in whatever is there without a fetch for each frame, and no record waits for others in a frame.
+    """
 
     name: str
     selectivity: Number = 1.0
     emit: Number = 0.0
     record_size: Number = 0.0
+    framed: bool = True
 
     def __post_init__(self) -> None:
         for what in ("selectivity", "emit", "record_size"):
@@ -99,6 +104,11 @@ class Node:
     def is_source(self) -> bool:
         """Whether its rate comes from the workload."""
         return not self.inputs
+
+    @property
+    def is_topic(self) -> bool:
+        """Whether it is nothing but a topic that others write: it has no slot, though settings give it one."""
+        return self.is_source and bool(self.outputs) and not any(output.framed for output in self.outputs)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -182,6 +192,10 @@ class Flow:
     def is_read(self, node: Node) -> bool:
         """Whether anybody reads an output of it; a sink, in the paper's words, is a node that nobody reads."""
         return any(self.readers[output.name] for output in node.outputs)
+
+    def is_framed(self, output: str) -> bool:
+        """Whether records leave by this output in frames."""
+        return next(o.framed for o in self.owners[output].outputs if o.name == output)
 
     def fan_out(self, output: str) -> int:
         """f: how many edges an output goes out on (Eq. 3.30)."""

@@ -103,12 +103,12 @@ class _State:
         """What comes over each edge of a node, with the frames as they are now."""
         rates = self.producers[node.name] = {}
         for name in node.inputs:
-            rates.setdefault(data_flow.owners[name].name, []).append(self.rates[name])
-        owners = (data_flow.owners[name].name for name in node.inputs)
-        return [
-            Edge(self.rates[name], self.frames[owner], self.sizes[name])
-            for name, owner in zip(node.inputs, owners, strict=True)
-        ]
+            if data_flow.is_framed(name):
+                rates.setdefault(data_flow.owners[name].name, []).append(self.rates[name])
+        return [Edge(self.rates[name], self._frame(data_flow, name), self.sizes[name]) for name in node.inputs]
+
+    def _frame(self, data_flow: Flow, output: str) -> int | None:
+        return self.frames[data_flow.owners[output].name] if data_flow.is_framed(output) else None
 
     def settle(self, node: Node, prices: Prices, inflow: Inflow) -> None:
         """Lines 10 to 29 for one node."""
