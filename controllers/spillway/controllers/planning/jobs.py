@@ -2,7 +2,7 @@
 
 - An operator is a node. Its costs are what was measured, else what is declared, else typical ones (`typical`).
 - A stream with costs is a node too, the paper's spout: it has nothing to fetch. Other streams, and tables, are topics:
-  they cost nothing, and reading them is part of what their readers cost for a record.
+  they cost nothing, and reading them is part of what their readers cost for a record, declared or typical.
 - But the records of a topic lie in the partitions that their writers chose. Where a keyed operator reads a stream,
   somebody has to bring each record to the partition of its key first, and where an output takes a stream as it is,
   somebody has to copy it; so then the stream becomes a segment of its own. A table is joined by its own key, which its
@@ -105,7 +105,7 @@ class _Translation:
             if typical.is_guess(operator) and self._lacks(operator.name, "selectivity"):
                 guessed.setdefault(_given(operator), []).append(operator.name)
         for given, names in guessed.items():
-            yield f"{given} of {_listed(names)}; declare `costs.selectivity` where it is otherwise"
+            yield f"{_listed(names)}: {given}; declare `costs.selectivity` where it is otherwise"
         yield from (f"{name} is a step of its own: {why}" for name, why in self.steps.items() if why)
         yield f"the log takes {typical.HOP.mean * 1e3:.1f} ms from one segment to the next"
         if self.spec.execution.executors.max:
@@ -153,7 +153,7 @@ class _Translation:
 
     def _topic(self, name: str) -> flows.Node:
         size = typical.record_size(self.relations[name].schema, named=True)
-        return flows.Node(name, (), 0.0, 0.0, (flows.Output(name, record_size=size),))
+        return flows.Node(name, (), 0.0, 0.0, (flows.Output(name, record_size=size, framed=False),))
 
     def _step(self, name: str) -> flows.Node:
         """What it sends to output topics is part of its cpu: s·c_emit for each of them."""
@@ -173,7 +173,9 @@ class _Translation:
         if isinstance(part, Stream):
             return Costs.declared(part.costs, typical.source(schema), is_source=True)
         known = None if part.costs is None else part.costs.selectivity
-        return Costs.declared(part.costs, typical.operator(part, schema, keyed=self._is_keyed(part), selectivity=known))
+        reads = not self.topics.isdisjoint(self.inputs[name])
+        typically = typical.operator(part, schema, keyed=self._is_keyed(part), reads=reads, selectivity=known)
+        return Costs.declared(part.costs, typically)
 
     def _lacks(self, name: str, *fields: str) -> bool:
         """Whether nobody said what these cost."""
@@ -194,9 +196,9 @@ def _insists(operator: Operator) -> bool:
 def _given(operator: Operator) -> str:
     """What is assumed of its selectivity."""
     if operator.filter is not None or (operator.python is not None and operator.python.as_ is PythonKind.FILTER):
-        return "every record gets out"
+        return "every record gets through"
     gives = typical.records_out(operator)
-    return f"{gives:g} record{'s' * (gives != 1)} for one get{'s' * (gives == 1)} out"
+    return f"{gives:g} record{'s' * (gives != 1)} out for one in"
 
 
 def _listed(names: Sequence[str]) -> str:

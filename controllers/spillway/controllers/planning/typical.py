@@ -64,13 +64,19 @@ def source(schema: Schema) -> Costs:
     return Costs(READ, 0.0, WRITE, 1.0, record_size(schema))
 
 
-def operator(part: Operator, schema: Schema, *, keyed: bool, selectivity: float | None = None) -> Costs:
-    """An operator with this schema of what comes out; a `keyed` join keeps what it has seen of both sides.
+def operator(part: Operator, schema: Schema, *, keyed: bool, reads: bool, selectivity: float | None = None) -> Costs:
+    """An operator with this schema of what comes out.
 
-    `selectivity` is the declared one, if any: who gives more records works more.
+    Args:
+        part: the operator.
+        schema: of what comes out.
+        keyed: whether it merges state by key; such a join keeps what it has seen of both sides.
+        reads: whether its records come out of a topic, one in each message. Where only some do, it is as if all did.
+        selectivity: the declared one, if any: who gives more records works more.
     """
     gives = selectivity if selectivity is not None else records_out(part)
-    return Costs(_STEP + _work(part, gives, keyed=keyed), READ, WRITE, gives, record_size(schema))
+    cpu = _STEP + _work(part, gives, keyed=keyed) + (READ if reads else 0.0)
+    return Costs(cpu, READ, WRITE, gives, record_size(schema))
 
 
 def records_out(part: Operator) -> float:

@@ -1,0 +1,109 @@
+"""From a file and options to what is asked of planning, or to a sentence that says what is wrong."""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from collections.abc import Collection, Sequence
+
+from spillway.cli import manifests, terminal
+from spillway.controllers import acceptance
+from spillway.model import errors
+from spillway.model.streamjob import GROUP, KIND, StreamJob
+
+# Records per second of one source; the largest Kafka clusters that we know of take 10^9 with all their topics.
+MOST = 1e12
+_NUMBER = re.compile(r"([0-9][0-9_]*\.?[0-9]*(?:[eE][-+]?[0-9]{1,3})?)([kMG]?)")
+_FACTORS = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9}
+
+
+class RefusedError(errors.TerminalError):
+    """What was asked can't be answered; carries the lines that say why, and the option that is to blame if one is."""
+
+    def __init__(self, *lines: str, option: str = "") -> None:
+        super().__init__("\n".join(lines))
+        self.lines = lines
+        self.option = option
+
+
+def job(file: str) -> StreamJob:
+    """The only StreamJob of a file."""
+    name = "<stdin>" if file == "-" else file
+    try:
+        found = manifests.read(name, sys.stdin.buffer if file == "-" else None)
+    except OSError as error:
+        message = f"{name}: can't be read: {error.strerror}"
+        raise RefusedError(message) from None
+    jobs = [manifest for manifest in found if manifest.mistakes or _is_ours(manifest.value)]
+    if len(jobs) != 1:
+        message = f"{name}: holds {len(jobs) or 'no'} StreamJob{'s' * (len(jobs) > 1)}; a plan is of one"
+        raise RefusedError(message)
+    (manifest,) = jobs
+    verdict = acceptance.accept(manifest.value) if manifest.value is not None else None
+    mistakes = [*manifest.mistakes, *(verdict.mistakes if verdict is not None else ())]
+    if mistakes or verdict is None or verdict.job is None:
+        raise RefusedError(*(_line(manifest, mistake) for mistake in mistakes))
+    return verdict.job
+
+
+def number(text: str, option: str) -> float:
+    """Records per second as people write them: 500000, 500_000, 5e5, 500k."""
+    parts = _NUMBER.fullmatch(text.strip())
+    value = float(parts[1]) * _FACTORS[parts[2]] if parts is not None else math.nan
+    if not 0 <= value <= MOST:
+        message = (
+            f"'{terminal.clean(text)}' is no rate; write records per second from 0 to 10^12, such as 500000 or 500k"
+        )
+        raise RefusedError(message, option=option)
+    return value
+
+
+def rates(asked: StreamJob, rate: str | None, sources: Sequence[str]) -> dict[str, float]:
+    """Records per second of every stream, and of the tables that `--source` names."""
+    known = [*(stream.name for stream in asked.spec.streams), *(table.name for table in asked.spec.tables)]
+    found: dict[str, float] = {}
+    for text in sources:
+        name, equals, of_source = text.partition("=")
+        if not equals:
+            message = f"'{terminal.clean(text)}' has no rate; write NAME=RATE, such as {known[0]}=1000"
+            raise RefusedError(message, option="--source")
+        check_source(name, known, "--source")
+        if name in found:
+            message = f"{name!r} is there twice"
+            raise RefusedError(message, option="--source")
+        found[name] = number(of_source, "--source")
+    missing = [stream.name for stream in asked.spec.streams if stream.name not in found]
+    if rate is None and missing:
+        message = (
+            f"nothing is said about {', '.join(missing)}: give --rate for all streams, or --source {missing[0]}=RATE"
+        )
+        raise RefusedError(message, option="--rate")
+    if rate is not None:
+        found |= dict.fromkeys(missing, number(rate, "--rate"))
+    if not any(found.values()):
+        message = "no records at all: a plan needs a rate above 0"
+        raise RefusedError(message, option="--rate" if rate is not None else "--source")
+    return found
+
+
+def check_source(name: str, known: Collection[str], option: str) -> None:
+    """Refuse a name that is neither a stream nor a table of the job."""
+    if name not in known:
+        guess = errors.did_you_mean(name, known) or f"; there are {', '.join(known)}"
+        message = f"no stream or table is called {name!r}{guess}"
+        raise RefusedError(message, option=option)
+
+
+def _is_ours(value: object) -> bool:
+    """Whether a document is meant to be a StreamJob: not a ConfigMap beside it."""
+    if not isinstance(value, dict) or "kind" not in value:
+        return True
+    return value["kind"] == KIND or str(value.get("apiVersion", "")).partition("/")[0] in (GROUP, "")
+
+
+def _line(manifest: manifests.Manifest, mistake: errors.Mistake) -> str:
+    """A mistake as `spillway validate` prints it."""
+    place = f"{terminal.clean(mistake.place)}: " if mistake.place else ""
+    line = manifest.line(mistake.path)
+    return f"{manifest.file}: {place}{terminal.clean(mistake.message)}{f' (line {line})' if line else ''}"
