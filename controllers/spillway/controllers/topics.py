@@ -141,7 +141,7 @@ def judge(
                 f"topic {topic.name!r} has {there.partitions} partitions and the job needs {topic.partitions}, by which"
                 " keys have their places; set workers.max and workers.slots as before, or delete the job's topics"
             )
-        if different := {name: to for name, to in topic.settings.items() if there.settings.get(name, to) != to}:
+        if different := {name: to for name, to in topic.settings.items() if there.settings.get(name) != to}:
             change.append(Topic(topic.name, there.partitions, different))
     grew, lost = [], []
     for name, partitions in before.items():
