@@ -77,7 +77,7 @@ def cases(draw: st.DrawFn, *, windowed: bool = True) -> Case:
             "slot": draw(st.sampled_from([CORE, Slot(speed=2.0), Slot(network=1e6, sharing=3)])),
             "cores": draw(st.sampled_from([None, 1, 2])),
             "hop": draw(st.sampled_from([ZERO, Moments(0.002, 1e-6)])),
-            "engine": Engine(0.5, Moments(0.05, 0.001), 2.0),
+            "engines": {name: Engine(0.5, Moments(0.05, 0.001), 2.0) for name in names},
             "observed": draw(st.booleans()),
         },
     )
@@ -139,14 +139,16 @@ def every_way(flow: Flow, found: segments.Segments, node: Node) -> Iterator[tupl
 @given(cases(windowed=False), HIGH)
 def test_no_way_is_worse_than_the_prediction(case: Case, x: float) -> None:
     flow, seen = case.flow, case.predict(at=x)
+    batches = {n: e for n, e in case.other["engines"].items() if case.other["paradigms"].get(n) is Paradigm.BATCH}
     around = segments.Circumstances(
-        **{
-            **{name: case.other[name] for name in ("deadlines", "paradigms", "variability", "slot", "hop", "engine")},
-            "partitions": {},
-            "cores": case.other["cores"] or int(case.other["slot"].sharing),
-        }
+        settings=case.settings,
+        engines=batches,
+        partitions={},
+        shared={},
+        cores=case.other["cores"] or int(case.other["slot"].sharing),
+        **{name: case.other[name] for name in ("deadlines", "variability", "slot", "hop")},
     )
-    found = segments.of(flow, case.settings, case.workload, around)
+    found = segments.of(flow, case.workload, around)
     ways = [way for node in flow.nodes if not flow.is_read(node) for way in every_way(flow, found, node)]
     worst = max(way.quantile(x, observed=seen.observed) for _, way in ways)
 

@@ -129,18 +129,18 @@ def test_every_pair_of_partitions_has_a_frame_of_its_own() -> None:
 
 
 def test_a_batch_waits_half_an_interval_and_for_all_of_itself() -> None:
-    found = predict(PIPE, ONE_EACH, {"read": 100.0}, paradigms={"count": BATCH}, engine=ENGINE)
+    found = predict(PIPE, ONE_EACH, {"read": 100.0}, paradigms={"count": BATCH}, engines={"count": ENGINE})
     last = found.segments["count"]
 
-    # V·T/P_O = 100·(0.005 + 0.004/10) = 0.54
-    assert last[Phase.BATCH].mean == pytest.approx(0.5 + 0.54)
+    # V·T/P_O = 100·0.005, and one fetch of 0.004 for all of the batch
+    assert last[Phase.BATCH].mean == pytest.approx(0.5 + 0.504)
     assert last[Phase.SCHEDULE] == ENGINE.schedule
     assert last[Phase.QUEUE].mean == last[Phase.CPU].mean == 0
     assert found.segments["read"][Phase.WAIT].mean > 0
 
 
 def test_a_batch_writes_what_it_has_and_its_reader_gets_it_all_at_once() -> None:
-    found = predict(PIPE, ONE_EACH, {"read": 100.0}, paradigms={"read": BATCH}, engine=ENGINE)
+    found = predict(PIPE, ONE_EACH, {"read": 100.0}, paradigms={"read": BATCH}, engines={"read": ENGINE})
 
     assert found.phases[Phase.WAIT].mean == 0
     # 0.54 of a second's work at once: half of it is before a record, on average.
@@ -153,9 +153,8 @@ def test_records_and_batches_together_can_be_too_much_at_the_pace_that_others_le
 
     def mean(cores: int) -> float:
         slot, at = Slot(sharing=2), {"a": 60.0, "b": 60.0}  # 0.72 of a slot, 0.36 of the average one in workers
-        batch = {"a": BATCH}
-        found = predict(flow, settings, at, paradigms=batch, engine=Engine(0.1), slot=slot, cores=cores)
-        return found.mean
+        batch, engines = {"a": BATCH}, {"a": Engine(0.1)}
+        return predict(flow, settings, at, paradigms=batch, engines=engines, slot=slot, cores=cores).mean
 
     assert math.isfinite(mean(2))
     assert mean(1) == math.inf  # the other leaves 0.64 of the core: enough for 0.36 of either kind, not for both
@@ -181,7 +180,7 @@ def test_records_among_batches_wait_as_long_as_simulated() -> None:
     flow = Flow([free("batch"), free("single"), free("both", "batch", "single", cpu=0.01)])
     settings = {name: Setting(1, 1) for name in ("batch", "single", "both")}
     workload = {"batch": 40.0, "single": 30.0}
-    found = predict(flow, settings, workload, paradigms={"batch": BATCH}, engine=Engine(1.0))
+    found = predict(flow, settings, workload, paradigms={"batch": BATCH}, engines={"batch": Engine(1.0)})
     of_single, of_bulk = simulated_bulks(0.3, 0.4, 1.0, 0.01)
 
     assert found.segments["both"][Phase.QUEUE].mean == pytest.approx(of_bulk, rel=0.05)
@@ -189,12 +188,14 @@ def test_records_among_batches_wait_as_long_as_simulated() -> None:
 
 
 def test_faster_batches_do_what_slots_can_not() -> None:
-    twice = Engine(1.0, speedup=4.0)
-    at = {"read": 300.0}
+    both, at = {"count": BATCH, "read": BATCH}, {"read": 300.0}
+
+    def mean(engine: Engine) -> float:
+        return predict(PIPE, ONE_EACH, at, paradigms=both, engines=dict.fromkeys(both, engine)).mean
 
     assert predict(PIPE, ONE_EACH, at).mean == math.inf
-    assert predict(PIPE, ONE_EACH, at, paradigms={"count": BATCH, "read": BATCH}, engine=twice).mean < 5
-    assert predict(PIPE, ONE_EACH, at, paradigms={"count": BATCH, "read": BATCH}, engine=Engine(1.0)).mean == math.inf
+    assert mean(Engine(1.0, speedup=4.0)) < 5
+    assert mean(Engine(1.0)) == math.inf
 
 
 def test_slots_that_share_cores_are_slower_when_others_leave_less_than_one() -> None:
@@ -273,7 +274,7 @@ def test_an_output_that_nobody_reads_is_an_end_even_when_another_is_read() -> No
         ({"deadlines": {"read": -1.0}}, "0 seconds or more"),
         ({"deadlines": {"read": math.nan}}, "0 seconds or more"),
         ({"paradigms": {"read": Paradigm.AUTO}}, "decide it"),
-        ({"paradigms": {"read": BATCH}}, "pass `engine`"),
+        ({"paradigms": {"read": BATCH}}, "pass it in `engines`"),
         ({"partitions": {"read": 0}}, "0 partitions for 1 slots"),
         ({"cores": 0}, "at least 1"),
         ({"at": 0.3}, "from the median"),

@@ -10,6 +10,7 @@ to 3 of the paper on two paradigms (`DO`) for segments that work in micro-batche
 - `service`: how long a slot and the network take;
 - `batches`: micro-batches;
 - `windows`: results of windows;
+- `stations`: what all of these need of the cost model, whatever the settings;
 - `segments`: all of that for each segment of a plan;
 - `paths`: from the sources to the outputs, and which way is the worst;
 - `prediction`: the front door, `predict`.

@@ -61,6 +61,10 @@ class Filling:
     rhythm: float
 
 
+ALONE = Filling(ZERO, 1.0, 0.0, 1.0)  # a record that waits for no other
+
+
+@functools.lru_cache(maxsize=16384)
 def fill(frame: int, rate: float, deadline: float = math.inf) -> Filling:
     """Frames of `frame` = b records at `rate` = r per second, which leave `deadline` = D seconds after they open."""
     if not (1 <= frame <= _LARGEST and 0 <= rate < math.inf and deadline >= 0):
@@ -70,7 +74,7 @@ def fill(frame: int, rate: float, deadline: float = math.inf) -> Filling:
         )
         raise ValueError(message)
     if frame == 1 or deadline == 0:
-        return Filling(ZERO, 1.0, 0.0, 1.0)
+        return ALONE
     expected = rate * deadline if rate else 0.0
     if expected < _ALONE:
         return Filling(NEVER if math.isinf(deadline) else Moments(deadline), 1.0, 0.0, 1.0)

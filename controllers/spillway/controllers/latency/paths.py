@@ -10,28 +10,29 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
-from spillway.controllers.costmodel.flow import Flow, Node
+from spillway.controllers.costmodel.flow import Flow
 from spillway.controllers.latency import windows
-from spillway.controllers.latency.moments import NEVER, ZERO, Moments
+from spillway.controllers.latency.moments import NEVER, Moments
 from spillway.controllers.latency.phases import Breakdown, Phase
-from spillway.controllers.latency.segments import Segments
+from spillway.controllers.latency.segments import Edge, Segments
 from spillway.controllers.latency.windows import Window
 
 # Ways kept to one node. In a graph of diamonds the ways double with each; those that none exceeds stay few, but only
 # nearly always, and beyond this number the ones with the smallest quantile are dropped.
 MOST_WAYS = 64
 
-Rank = Callable[[Moments], float]
+Rank = Callable[[float, float], float]  # of mean and variance
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Way:
     """A way from a source to a node: each segment with its phases, and the edge out of it; and all of that together."""
 
-    segments: tuple[tuple[str, Breakdown], ...] = ()
-    moments: Moments = ZERO
+    segments: tuple[tuple[str, Breakdown], ...]
+    moments: Moments
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -43,64 +44,129 @@ class Way:
         """All segments together."""
         return Breakdown.total(breakdown for _, breakdown in self.segments)
 
-    def then(self, name: str, stay: Breakdown) -> Way:
-        """On to a node."""
-        return Way((*self.segments, (name, stay)), self.moments + stay.moments)
 
-    def over(self, trip: Breakdown) -> Way:
-        """Out of its last node."""
-        name, stay = self.segments[-1]
-        return Way((*self.segments[:-1], (name, stay + trip)), self.moments + trip.moments)
+class Ending(NamedTuple):
+    """What a window adds to a way: L = U + F (see `windows`); its result waits `extra` more than its records.
 
-    def until_window(self, window: Window, senders: int, duration: float) -> Way:
-        """Until the result of a window, L = U + F (see `windows`).
+    Of m records the slowest has a variance of a'²·σ²: every phase so far has its share in that.
+    """
 
-        Of m records the slowest has a variance of a'²·σ²: every phase has its share in that.
-        """
-        if not self.moments.finite or math.isinf(duration):
-            extra, a_squared = NEVER, 1.0
-        else:
-            a, a_squared = windows.largest(senders)
-            extra = Moments(a * self.moments.deviation) + windows.turn(window.groups, duration)
-        steadied = [(name, breakdown.steadied(a_squared)) for name, breakdown in self.segments]
-        name, last = steadied[-1]
-        steadied[-1] = (name, last + Breakdown.of({Phase.WINDOW: extra}))
-        mean, variance = self.moments.mean, self.moments.variance * a_squared
-        return Way(tuple(steadied), Moments(mean, variance) + extra)
+    extra: Moments
+    a_squared: float
 
 
-def to_outputs(
-    flow: Flow, segments: Segments, windows_of: Mapping[str, Window], senders: Mapping[str, int], rank: Rank
-) -> tuple[Way, ...]:
+class Trail(NamedTuple):
+    """A way as a search needs it: two numbers, and where it came from."""
+
+    mean: float
+    variance: float
+    path: tuple[str, ...]
+    before: Trail | None
+    edge: Edge | None
+    ending: Ending | None
+
+
+class Close(NamedTuple):
+    """A window at a node: how many send to it, and how long all its groups take."""
+
+    window: Window
+    senders: int
+    duration: float
+
+    def after(self, mean: float, variance: float) -> Ending:
+        """What it adds to records with these moments."""
+        if math.isinf(mean) or math.isinf(self.duration):
+            return Ending(NEVER, 1.0)
+        a, a_squared = windows.largest(self.senders)
+        return Ending(Moments(a * math.sqrt(variance)) + windows.turn(self.window.groups, self.duration), a_squared)
+
+
+def closes(windows_of: Mapping[str, Window], senders: Mapping[str, int], slowdown: float) -> Mapping[str, Close]:
+    """Every window with what is known of the plan around it."""
+    return {
+        name: Close(window, senders[name], window.groups * window.cost * slowdown if window.cost else 0.0)
+        for name, window in windows_of.items()
+    }
+
+
+def to_outputs(flow: Flow, segments: Segments, closing: Mapping[str, Close], rank: Rank) -> tuple[Way, ...]:
     """The ways to all outputs that may be the worst, the worst by `rank` first."""
-    ways: dict[str, tuple[Way, ...]] = {}
-    ends: list[Way] = []
+    stays = {name: breakdown.moments for name, breakdown in segments.stays.items()}
+    trips = {edge: breakdown.moments for edge, breakdown in segments.trips.items()}
+    return tuple(_retold(trail, segments) for trail in trails(flow, stays, trips, closing, rank))
+
+
+def trails(
+    flow: Flow,
+    stays: Mapping[str, Moments],
+    trips: Mapping[Edge, Moments],
+    closing: Mapping[str, Close],
+    rank: Rank,
+) -> tuple[Trail, ...]:
+    """The same without what happens on the way."""
+    known: dict[str, list[Trail]] = {}
+    ends: list[Trail] = []
     for node in flow.nodes:
-        arriving = [way.over(segments.trips[edge]) for edge, way in _arriving(flow, node, ways)] or [Way()]
-        here = [way.then(node.name, segments.stays[node.name]) for way in arriving]
-        window = windows_of.get(node.name)
-        if window is not None:
-            duration = window.groups * window.cost * segments.slowdown if window.cost else 0.0
-            here = [way.until_window(window, senders[node.name], duration) for way in here]
-        ways[node.name] = _worst(here, rank)
+        name, stay, close = node.name, stays[node.name], closing.get(node.name)
+        here: list[Trail] = []
+        if node.is_source:
+            here.append(_next(name, stay.mean, stay.variance, None, None, close))
+        for output in dict.fromkeys(node.inputs):
+            trip = trips[output, name]
+            mean, variance = trip.mean + stay.mean, trip.variance + stay.variance
+            here += [
+                _next(name, before.mean + mean, before.variance + variance, before, (output, name), close)
+                for before in known[flow.owners[output].name]
+            ]
+        known[name] = _worst(here, rank)
         if not node.outputs or any(not flow.readers[output.name] for output in node.outputs):
-            ends += ways[node.name]
-    return _worst(ends, rank)
+            ends += known[name]
+    return tuple(_worst(ends, rank))
 
 
-def _arriving(flow: Flow, node: Node, ways: Mapping[str, tuple[Way, ...]]) -> Iterable[tuple[tuple[str, str], Way]]:
-    """Every way over every edge into a node; an edge that is there twice is the same way twice."""
-    for name in sorted(set(node.inputs)):
-        for way in ways[flow.owners[name].name]:
-            yield (name, node.name), way
+def _next(
+    name: str, mean: float, variance: float, before: Trail | None, edge: Edge | None, close: Close | None
+) -> Trail:
+    """On to a node, and, if it has one, until the result of its window."""
+    path = (*before.path, name) if before else (name,)
+    if close is None:
+        return Trail(mean, variance, path, before, edge, None)
+    ending = close.after(mean, variance)
+    variance = ending.a_squared * variance + ending.extra.variance
+    return Trail(mean + ending.extra.mean, variance, path, before, edge, ending)
 
 
-def _worst(ways: Iterable[Way], rank: Rank) -> tuple[Way, ...]:
+def _worst(found: list[Trail], rank: Rank) -> list[Trail]:
     """Those that no other exceeds in mean and variance; of equals the first by path."""
-    kept: list[Way] = []
+    if len(found) == 1:
+        return found
+    kept: list[Trail] = []
     highest = -1.0
-    for way in sorted(ways, key=lambda way: (-way.moments.mean, -way.moments.variance, way.path)):
-        if way.moments.variance > highest:
-            kept.append(way)
-            highest = way.moments.variance
-    return tuple(sorted(kept, key=lambda way: (-rank(way.moments), way.path))[:MOST_WAYS])
+    for trail in sorted(found, key=lambda trail: (-trail.mean, -trail.variance, trail.path)):
+        if trail.variance > highest:
+            kept.append(trail)
+            highest = trail.variance
+    if len(kept) == 1:
+        return kept
+    return sorted(kept, key=lambda trail: (-rank(trail.mean, trail.variance), trail.path))[:MOST_WAYS]
+
+
+def _retold(end: Trail, segments: Segments) -> Way:
+    """A trail with the phases of every segment on it."""
+    steps: list[Trail] = []
+    step: Trail | None = end
+    while step is not None:
+        steps.append(step)
+        step = step.before
+    told: list[tuple[str, Breakdown]] = []
+    for step in reversed(steps):
+        if step.edge is not None:
+            name, stay = told[-1]
+            told[-1] = (name, stay + segments.trips[step.edge])
+        told.append((step.path[-1], segments.stays[step.path[-1]]))
+        if step.ending is not None:
+            a_squared, extra = step.ending.a_squared, step.ending.extra
+            told = [(name, breakdown.steadied(a_squared)) for name, breakdown in told]
+            name, stay = told[-1]
+            told[-1] = (name, stay + Breakdown.of({Phase.WINDOW: extra}))
+    return Way(tuple(told), Moments(end.mean, end.variance))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -90,7 +90,8 @@ def predict(
     slot: Slot = CORE,
     cores: int | None = None,
     hop: Moments = ZERO,
-    engine: Engine | None = None,
+    engines: Mapping[str, Engine] = _NONE,
+    shared: Iterable[Collection[str]] = (),
     observed: bool = False,
     at: float = 0.99,
 ) -> Prediction:
@@ -109,24 +110,44 @@ def predict(
         slot: what a slot has; `slot.sharing` is how many slots a worker has.
         cores: n of Eq. 2, of a worker; as many as slots where nothing is said.
         hop: what the log takes for a frame from one segment to the next, whatever its size.
-        engine: the batch engine; needed when a node runs in batches.
+        engines: by node, the batch engine as it runs there; needed for those that run in batches.
+        shared: groups of nodes that share one slot; each has a parallelism of 1 and runs record by record.
         observed: whether quantiles are those of a normal distribution, and not the bound for any.
         at: the quantile that decides which way is the worst.
     """
     flows.check_workload(flow, workload)
     flows.check_settings(flow, settings)
+    together = {name: tuple(sorted(group)) for group in shared for name in group}
+    batches = {name: engines[name] for name in engines if paradigms.get(name) is Paradigm.BATCH}
     around = segments.Circumstances(
-        deadlines, paradigms, partitions, variability, slot, int(slot.sharing if cores is None else cores), hop, engine
+        settings,
+        deadlines,
+        batches,
+        partitions,
+        variability,
+        together,
+        slot,
+        int(slot.sharing if cores is None else cores),
+        hop,
     )
-    _check(flow, settings, around, windows)
+    _check(flow, around, paradigms, windows)
+    _check_shared(flow, around, shared)
     _check_median(at)
-    senders = {
+    found = segments.of(flow, workload, around)
+    closing = paths.closes(windows, senders(flow, settings, windows), found.slowdown)
+
+    def rank(mean: float, variance: float) -> float:
+        return Moments(mean, variance).quantile(at, observed=observed)
+
+    return Prediction(paths.to_outputs(flow, found, closing, rank), observed)
+
+
+def senders(flow: Flow, settings: Settings, windows: Mapping[str, Window]) -> dict[str, int]:
+    """S·M of each window: as given, or all slots of the nodes that it reads, of which a topic has none."""
+    return {
         name: window.senders or sum(settings[p].parallelism for p in _producers(flow, name)) or 1
         for name, window in windows.items()
     }
-    found = segments.of(flow, settings, workload, around)
-    ways = paths.to_outputs(flow, found, windows, senders, lambda moments: moments.quantile(at, observed=observed))
-    return Prediction(ways, observed)
 
 
 def _producers(flow: Flow, name: str) -> set[str]:
@@ -134,11 +155,13 @@ def _producers(flow: Flow, name: str) -> set[str]:
     return {flow.owners[output].name for output in flow[name].inputs}
 
 
-def _check(flow: Flow, settings: Settings, around: segments.Circumstances, windows: Mapping[str, Window]) -> None:
+def _check(
+    flow: Flow, around: segments.Circumstances, paradigms: Mapping[str, Paradigm], windows: Mapping[str, Window]
+) -> None:
     """Refuse names that the flow does not have, and numbers that make no sense."""
     nodes = {node.name for node in flow.nodes}
     for what, given in (
-        ("paradigms", around.paradigms),
+        ("paradigms", paradigms),
         ("windows", windows),
         ("partitions", around.partitions),
         ("variability", around.variability),
@@ -150,21 +173,32 @@ def _check(flow: Flow, settings: Settings, around: segments.Circumstances, windo
             message = f"the deadline of {name!r} is {deadline}; it must be 0 seconds or more"
             raise ValueError(message)
     for name, count in sorted(around.partitions.items()):
-        if count < settings[name].parallelism:
+        slots = around.settings[name].parallelism
+        if count < slots:
             message = (
-                f"the input of {name!r} has {count} partitions for {settings[name].parallelism} slots: some would have "
+                f"the input of {name!r} has {count} partitions for {slots} slots: some would have "
                 "no work; lower the parallelism or add partitions"
             )
             raise ValueError(message)
     if around.cores < 1:
         message = f"cores is {around.cores}; a worker has at least 1"
         raise ValueError(message)
-    for name, paradigm in sorted(around.paradigms.items()):
+    for name, paradigm in sorted(paradigms.items()):
         if paradigm is Paradigm.AUTO:
             message = f"the paradigm of {name!r} is left open; decide it, then ask how long records take"
             raise ValueError(message)
-        if paradigm is Paradigm.BATCH and around.engine is None:
-            message = f"{name!r} runs in batches, and nothing is known of the batch engine; pass `engine`"
+        if paradigm is Paradigm.BATCH and name not in around.engines:
+            message = f"{name!r} runs in batches, and nothing is known of the batch engine there; pass it in `engines`"
+            raise ValueError(message)
+
+
+def _check_shared(flow: Flow, around: segments.Circumstances, groups: Iterable[Collection[str]]) -> None:
+    """Refuse who shares a slot and has several, or none, or is in two groups."""
+    names = [name for group in groups for name in group]
+    _check_names("groups that share a slot", dict.fromkeys(names), {node.name for node in flow.nodes})
+    for name in sorted(names):
+        if names.count(name) > 1 or around.settings[name].parallelism != 1 or name in around.engines:
+            message = f"{name!r} can't share a slot: it is in two groups, or has several slots, or runs in batches"
             raise ValueError(message)
 
 

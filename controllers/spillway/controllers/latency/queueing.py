@@ -97,14 +97,14 @@ def wait(rate: float, service: float, arrival_scv: float, service_scv: float) ->
     return Moments(mean, mean * mean * (of_delayed + 1 - delayed) / delayed)
 
 
-def bulk(share: float, interval: float) -> Moments:
-    """What comes all at once, every `interval` seconds, and keeps the slot busy for this share of the time.
+def bulk(share: float, work: float) -> Moments:
+    """What comes all at once, for `work` seconds of a slot, and keeps it busy for this share of the time.
 
     A record waits for those before it, so for anything between 0 and ρ·T: ρT/2 and (ρT)²/12.
     """
     if share >= 1:
         return NEVER
-    return Moments(share * interval / 2, (share * interval) ** 2 / 12)
+    return Moments(work / 2, work**2 / 12)
 
 
 def _correction(load: float, ca: float, cs: float) -> float:

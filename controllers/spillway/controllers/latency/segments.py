@@ -13,42 +13,52 @@ Of its `parallelism` slots each has partitions of its own, so each is a queue of
 
 Frames that leave by their deadline have fewer records, and cost as much to send and to take in: rates don't depend on
 frames as long as all gets through, so first frames are filled at these rates, and then nodes are priced with them.
+A segment that works in batches takes in all that is there at once, so it fetches once for each core and batch, and its
+frames leave full.
+
+Segments that share a slot take turns, frame by frame, in the order in which they come: one queue for all of them, with
+the service times of all, so c_s² is that of the mixture, E(S²) = Σ λ_i/λ·S_i²·(1 + c_i²). Eq. 2, by which the others
+leave 1 - p of the slot, would say that a frame that takes long holds up nobody.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
-from spillway.controllers.costmodel import bottlenecks, exact
-from spillway.controllers.costmodel.bottlenecks import Work
-from spillway.controllers.costmodel.capacity import BITS, Prices
-from spillway.controllers.costmodel.flow import Flow, Node, Settings, Slot, Workload
-from spillway.controllers.latency import filling, queueing, service
+from spillway.controllers.costmodel.flow import Flow, Settings, Slot, Workload
+from spillway.controllers.latency import filling, queueing, service, stations
 from spillway.controllers.latency.batches import Engine
 from spillway.controllers.latency.filling import Filling
 from spillway.controllers.latency.moments import NEVER, ZERO, Moments
 from spillway.controllers.latency.phases import Breakdown, Phase
 from spillway.controllers.latency.queueing import Stream, Variability
-from spillway.model.operators import Paradigm
+from spillway.controllers.latency.stations import SLACK, Station
 
 Edge = tuple[str, str]  # an output, and who reads it
+
+_RANDOM = Variability()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Circumstances:
-    """All that `predict` was told beside the flow, its settings and the workload; its docstring explains them."""
+    """All that `predict` was told beside the flow and the workload; its docstring explains them.
 
+    `engines` has the nodes that work in batches and no others; `shared` has for each node that shares its slot all
+    that do, itself included.
+    """
+
+    settings: Settings
     deadlines: Mapping[str, float]
-    paradigms: Mapping[str, Paradigm]
+    engines: Mapping[str, Engine]
     partitions: Mapping[str, int]
     variability: Mapping[str, Variability]
+    shared: Mapping[str, tuple[str, ...]]
     slot: Slot
     cores: int
     hop: Moments
-    engine: Engine | None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -60,176 +70,263 @@ class Segments:
     slowdown: float
 
 
-def of(flow: Flow, settings: Settings, workload: Workload, around: Circumstances) -> Segments:
+class Busy(NamedTuple):
+    """How many slots a node keeps busy, by what, and the frames and messages that come to it in each second."""
+
+    cpu: float
+    network_in: float
+    network_out: float
+    frames: float
+    messages: float
+
+
+def of(flow: Flow, workload: Workload, around: Circumstances) -> Segments:
     """All segments and edges; rates are what would flow if all got through, and what does not takes for ever."""
-    intended = bottlenecks.follow(flow, settings, workload, around.slot, limited=False)
-    frames = _fillings(flow, settings, intended, around)
-    sizes = {edge: exact.exact(frame.records) for edge, frame in frames.items()}
-    rates = {name: rate for work in intended for name, rate in work.rates_out.items()}
-    works = [_priced(flow, work, rates, sizes, around.slot) for work in intended]
-    plan = _Plan(flow, {work.node.name: work for work in works}, settings, frames, around)
+    estimate = Estimate(flow, stations.of(flow, workload, around.slot), around)
     return Segments(
-        {work.node.name: Breakdown.of(plan.stay(work)) for work in works},
-        {edge: Breakdown.of(plan.trip(*edge)) for edge in frames},
-        plan.slowdown,
+        {node.name: Breakdown.of(estimate.stay(node.name)) for node in flow.nodes},
+        {edge: Breakdown.of(estimate.trip(*edge)) for edge in estimate.edges},
+        estimate.slowdown,
     )
 
 
-def _fillings(flow: Flow, settings: Settings, works: tuple[Work, ...], around: Circumstances) -> dict[Edge, Filling]:
-    """What becomes of the frames of every edge."""
-    found: dict[tuple[str, str], Filling] = {}
-    for work in works:
-        name, frame = work.node.name, settings[work.node.name].frame or 1
-        for output in work.node.outputs:
-            for reader in flow.readers[output.name]:
-                buffers = _partitions(settings, around, name) * _partitions(settings, around, reader)
-                rate = exact.approximate(work.rates_out[output.name] / buffers)
-                deadline = around.deadlines.get(output.name, math.inf)
-                in_batches = around.paradigms.get(name) is Paradigm.BATCH
-                found[output.name, reader] = (
-                    Filling(ZERO, frame, 0.0, 1.0) if in_batches else filling.fill(frame, rate, deadline)
-                )
-    return found
+class Estimate:
+    """The nodes at their rates, with the frames that really leave; each part is computed when it is asked for.
 
-
-def _partitions(settings: Settings, around: Circumstances, name: str) -> int:
-    """How many partitions the input of a node has; at least one for each slot, which would have no work without."""
-    return around.partitions.get(name, settings[name].parallelism)
-
-
-def _priced(flow: Flow, work: Work, rates: Mapping[str, Fraction], sizes: Mapping[Edge, Fraction], slot: Slot) -> Work:
-    """What a node needs with the frames that really come and leave (Eq. 3.8, 3.21).
-
-    Of what leaves, the smallest frame counts for all; an edge without records has no frames, and no say.
+    Who searches changes the settings, deadlines, engines and groups that it passed, and then says what is to be
+    forgotten; all else is kept.
     """
-    records = work.inflow.records
-    if not records:
-        return work
-    coming = exact.total(rates[name] / sizes[name, work.node.name] for name in work.node.inputs)
-    prices = Prices.of(flow, work.node, slot)
-    busy = [output.name for output in work.node.outputs if work.rates_out[output.name]]
-    leaving = min((sizes[name, reader] for name in busy for reader in flow.readers[name]), default=Fraction(1))
-    cpu = prices.fetch * coming + (prices.cpu + prices.emit / leaving) * records
-    demand = dataclasses.replace(work.demand, cpu=cpu)
-    inflow = dataclasses.replace(work.inflow, frames=coming)
-    return dataclasses.replace(work, inflow=inflow, demand=demand, cost=demand.most / records)
 
-
-def _queue(streams: Sequence[Stream], service_time: float, arrival_scv: float | None, service_scv: float) -> Moments:
-    """What these streams wait for a service, as regular as they were measured, or as they should be."""
-    rate = math.fsum(stream.rate * stream.sources for stream in streams)
-    scv = queueing.merged(streams, service_time) if arrival_scv is None else arrival_scv
-    return queueing.wait(rate, service_time, scv, service_scv)
-
-
-class _Plan:
-    """The nodes at their rates, with the frames that really leave."""
-
-    def __init__(
-        self,
-        flow: Flow,
-        works: Mapping[str, Work],
-        settings: Settings,
-        frames: Mapping[Edge, Filling],
-        around: Circumstances,
-    ) -> None:
+    def __init__(self, flow: Flow, nodes: Mapping[str, Station], around: Circumstances) -> None:
         self.flow = flow
-        self.works = works
-        self.settings = settings
-        self.frames = frames
+        self.nodes = nodes
         self.around = around
-        self.slowdown = self._slowdown()
+        self.edges: tuple[Edge, ...] = tuple(
+            dict.fromkeys((output, reader) for output, readers in flow.readers.items() for reader in readers)
+        )
+        self._sends = {
+            node.name: tuple(edge for edge in self.edges if flow.owners[edge[0]] is node) for node in flow.nodes
+        }
+        self._owner = {output: node.name for output, node in flow.owners.items()}
+        self._framed = {output for node in flow.nodes for output in (o.name for o in node.outputs if o.framed)}
+        self._fillings: dict[Edge, Filling] = {}
+        self._busy: dict[str, Busy] = {}
+        self._slowdown: float | None = None
 
-    def stay(self, work: Work) -> dict[Phase, Moments]:
+    def around_of(self, name: str) -> set[str]:
+        """The nodes whose stay may depend on a setting of this one: itself, whom it reads, who reads it."""
+        found = {name, *(self._owner[output] for output in (*self.nodes[name].inputs, *self.nodes[name].topics))}
+        return found | {reader for _, reader in self._sends[name]}
+
+    def edges_of(self, name: str) -> tuple[Edge, ...]:
+        """All edges into and out of a node."""
+        node = self.nodes[name]
+        return (*self._sends[name], *((output, name) for output in dict.fromkeys((*node.inputs, *node.topics))))
+
+    def forget(self, name: str) -> None:
+        """A setting of this node, a deadline of an output of it, or its engine has changed."""
+        for edge in self.edges_of(name):
+            self._fillings.pop(edge, None)
+        for other in self.around_of(name):
+            self._busy.pop(other, None)
+        self._slowdown = None
+
+    def filling(self, output: str, reader: str) -> Filling:
+        """What becomes of the frames of an edge."""
+        found = self._fillings.get((output, reader))
+        if found is None:
+            found = self._fillings[output, reader] = self._fill(output, reader)
+        return found
+
+    def _fill(self, output: str, reader: str) -> Filling:
+        name = self._owner[output]
+        if output not in self._framed:
+            return filling.ALONE
+        frame = self.around.settings[name].frame or 1
+        if name in self.around.engines:
+            return Filling(ZERO, frame, 0.0, 1.0)
+        rate = self.nodes[name].rates[output] / self._buffers(name, reader)
+        return filling.fill(frame, rate, self.around.deadlines.get(output, math.inf))
+
+    def busy(self, name: str) -> Busy:
+        """What a node needs with the frames that really come and leave (Eq. 3.8, 3.21).
+
+        Of an output that several read, the smallest frame counts for all.
+        """
+        found = self._busy.get(name)
+        if found is None:
+            found = self._busy[name] = self._need(self.nodes[name])
+        return found
+
+    def _need(self, node: Station) -> Busy:
+        if not node.rate:
+            return Busy(0.0, 0.0, 0.0, 0.0, 0.0)
+        frames = math.fsum(self._rate(name) / self.filling(name, node.name).records for name in node.inputs)
+        alone = math.fsum(self._rate(name) for name in node.topics)
+        engine = self.around.engines.get(node.name)
+        fetched = (
+            frames if engine is None else min(frames, self.around.settings[node.name].parallelism / engine.interval)
+        )
+        emit = math.fsum(cost / self._leaving(output) for output, cost in node.emits.items())
+        cpu = node.fetch * fetched + (node.cpu + emit) * node.rate
+        return Busy(cpu, node.network_in, node.network_out, frames, frames + alone)
+
+    def _leaving(self, output: str) -> float:
+        return min(self.filling(output, reader).records for reader in self.flow.readers[output])
+
+    def _rate(self, output: str) -> float:
+        return self.nodes[self._owner[output]].rates[output]
+
+    def _partitions(self, name: str) -> int:
+        """How many partitions the input of a node has; at least one for each slot, which would have no work without."""
+        return self.around.partitions.get(name, self.around.settings[name].parallelism)
+
+    def _buffers(self, producer: str, reader: str) -> int:
+        return self._partitions(producer) * self._partitions(reader)
+
+    @property
+    def slowdown(self) -> float:
+        """Of Eq. 2, with p as in the paper: what the other slots of a worker take, were all spread evenly."""
+        if self._slowdown is None:
+            sharing = float(self.around.slot.sharing)
+            self._slowdown = service.slowdown(self.around.cores, (sharing - 1) * self._spread() if sharing > 1 else 0.0)
+        return self._slowdown
+
+    def _spread(self) -> float:
+        """The mean share of a slot that is busy; segments that share a slot have it together."""
+        record = [name for name, node in self.nodes.items() if node.slots and name not in self.around.engines]
+        alone = [self.around.settings[name].parallelism for name in record if name not in self.around.shared]
+        slots = sum(alone) + len({self.around.shared[name] for name in record if name in self.around.shared})
+        return math.fsum(self.busy(name).cpu for name in record) / slots if slots else 0.0
+
+    def each(self, name: str) -> float:
+        """What a record keeps one slot busy, in seconds, c_p at the pace of Eq. 2; of an idle node, what it would."""
+        node = self.nodes[name]
+        cost = self.busy(name).cpu / node.rate if node.rate else self._idle(node)
+        return cost * self.slowdown if cost else 0.0
+
+    def _idle(self, node: Station) -> float:
+        """1/C as if the dearest came: the smallest frame with the largest record."""
+        frame = self.around.settings[node.name].frame or 1
+        smallest = min((self.around.settings[self._owner[name]].frame or 1 for name in node.inputs), default=1)
+        cpu = node.fetch / smallest + node.cpu + math.fsum(node.emits.values()) / frame
+        return max(cpu, stations.per_byte(self.around.slot) * node.largest, node.send)
+
+    def stay(self, name: str) -> dict[Phase, Moments]:
         """From when its frame is there until a record is done."""
-        name = work.node.name
-        varies = self.around.variability.get(name, Variability())
-        engine = self.around.engine
-        if self._in_batches(name) and engine is not None:
-            capacity = math.inf if not work.cost else exact.approximate(work.slots / work.cost) * engine.speedup
-            scv = 1.0 if varies.arrival is None else varies.arrival
-            return engine.phases(exact.approximate(work.inflow.records), capacity, scv)
-        records, each = exact.approximate(work.inflow.frame or exact.exact(1)), self._record_time(work)
-        spread = max((self.frames[edge].spread for edge in self._edges_into(work.node)), default=0.0)
-        scv = (varies.service / records + spread) * self._varying(work) ** 2
-        cpu = service.cpu(records * each, records, scv)
-        rate = exact.approximate(work.inflow.records / work.slots)
-        # Without rounding what the costs say; and also when it is only too much at the pace that others leave.
-        if work.demand.most >= work.slots or (rate and each and rate * each >= 1):
+        if name in self.around.engines:
+            return self._batch(name)
+        frame = self._frame(name)
+        cpu = service.cpu(frame.time, frame.records, frame.scv)
+        group = self.around.shared.get(name, (name,))
+        slots = self.around.settings[name].parallelism
+        needs = [self.busy(member) for member in group]
+        full = slots * (1 - SLACK)
+        # Also when it is only too much at the pace that others leave.
+        pace = math.fsum(self.nodes[member].rate * self.each(member) for member in group if self.nodes[member].rate)
+        if max(pace, *(math.fsum(need[kind] for need in needs) for kind in range(3))) >= full:
             return {Phase.QUEUE: NEVER, Phase.CPU: cpu}
-        streams = self._streams(work)
-        queue = _queue(streams, records * each, varies.arrival, scv) + self._bulks(work)
-        if work.inflow.frames:
-            transfer = exact.approximate(work.demand.network_in / work.inflow.frames)
-            queue += _queue(streams, transfer, varies.arrival, spread)
-        return {Phase.QUEUE: queue, Phase.CPU: cpu}
+        return {Phase.QUEUE: self._queue(group) + self._network(group, needs) + self._bulks(group), Phase.CPU: cpu}
+
+    def _batch(self, name: str) -> dict[Phase, Moments]:
+        engine, node, needs = self.around.engines[name], self.nodes[name], self.busy(name)
+        cost = max(needs[:3]) / node.rate if node.rate else self._idle(node)
+        capacity = self.around.settings[name].parallelism / cost * engine.speedup if cost else math.inf
+        varies = self.around.variability.get(name, _RANDOM)
+        return engine.phases(node.rate, capacity, 1.0 if varies.arrival is None else varies.arrival)
+
+    def _frame(self, name: str) -> _Frame:
+        """A message with all that is in it, as the slot meets it."""
+        node, needs = self.nodes[name], self.busy(name)
+        records = node.rate / needs.messages if needs.messages else 1.0
+        spread = max((self.filling(output, name).spread for output in node.inputs), default=0.0)
+        # The fetch is the same for any frame, and does not vary; the rest is for the records.
+        varying = 1 - node.fetch * needs.frames / needs.cpu if needs.cpu else 1.0
+        varies = self.around.variability.get(name, _RANDOM)
+        return _Frame(records * self.each(name), records, (varies.service / records + spread) * varying**2)
+
+    def _queue(self, group: Sequence[str]) -> Moments:
+        """The wait for the slot: all of the group are one class of customers each."""
+        frames = [(_total(self._streams(name)), self._frame(name)) for name in group]
+        rate = math.fsum(rate for rate, _ in frames)
+        mean = math.fsum(rate * frame.time for rate, frame in frames) / rate if rate else 0.0
+        if not mean:
+            return ZERO
+        square = math.fsum(rate * (frame.time / mean) ** 2 * (1 + frame.scv) for rate, frame in frames) / rate
+        return queueing.wait(rate, mean, self._arrivals(group, mean), max(0.0, square - 1))
+
+    def _network(self, group: Sequence[str], needs: Sequence[Busy]) -> Moments:
+        """The wait for the network that brings frames."""
+        messages = math.fsum(need.messages for need in needs)
+        transfer = math.fsum(need.network_in for need in needs) / messages if messages else 0.0
+        if not transfer:
+            return ZERO
+        rate = math.fsum(_total(self._streams(name)) for name in group)
+        edges = [(output, name) for name in group for output in self.nodes[name].inputs]
+        spread = max((self.filling(*edge).spread for edge in edges), default=0.0)
+        return queueing.wait(rate, transfer, self._arrivals(group, transfer), spread)
+
+    def _arrivals(self, group: Sequence[str], time: float) -> float:
+        """c_a² of all that comes to one slot, as regular as it was measured, or as it should be."""
+        streams: list[Stream] = []
+        for name in group:
+            coming = self._streams(name)
+            measured = self.around.variability.get(name, _RANDOM).arrival
+            streams += coming if measured is None else [Stream(_total(coming), measured, 1)]
+        return queueing.merged(streams, time)
 
     def trip(self, output: str, reader: str) -> dict[Phase, Moments]:
         """From when a record is done in one segment until its frame is at the next."""
-        producer = self.works[self.flow.owners[output].name]
-        frame = self.frames[output, reader]
-        size = next(o.record_size for o in producer.node.outputs if o.name == output)
-        sources = self._buffers(producer.node.name, reader) / producer.slots
-        slot = self.around.slot
-        per_byte = 0.0 if slot.network is None else BITS * slot.sharing / float(slot.network)
-        transfer = frame.records * float(size) * per_byte
+        producer = self.nodes[self._owner[output]]
+        frame = self.filling(output, reader)
+        transfer = frame.records * producer.sizes[output] * stations.per_byte(self.around.slot)
         phases = {Phase.WAIT: frame.wait, Phase.NETWORK: self.around.hop + Moments(2 * transfer)}
-        if not self._in_batches(producer.node.name):
-            busy = exact.approximate(producer.demand.network_out / producer.slots)
-            out = [Stream(busy / transfer / sources, frame.rhythm, sources)] if transfer else []
-            phases[Phase.QUEUE] = _queue(out, transfer, None, frame.spread)
+        if transfer and producer.slots and producer.name not in self.around.engines:
+            group = self.around.shared.get(producer.name, (producer.name,))
+            slots = self.around.settings[producer.name].parallelism
+            busy = math.fsum(self.busy(member).network_out for member in group) / slots
+            sources = self._buffers(producer.name, reader) / slots
+            streams = [Stream(busy / transfer / sources, frame.rhythm, sources)]
+            scv = queueing.merged(streams, transfer)
+            phases[Phase.QUEUE] = queueing.wait(_total(streams), transfer, scv, frame.spread)
         return phases
 
-    def _streams(self, work: Work) -> list[Stream]:
+    def _streams(self, name: str) -> list[Stream]:
         """What comes to one slot, but for batches: from each of the buffers that are filled for its partitions."""
-        if work.node.is_source:
-            return [Stream(exact.approximate(work.inflow.records / work.slots), 1.0, 1)]
+        node, slots = self.nodes[name], self.around.settings[name].parallelism
+        if not node.inputs and not node.topics:
+            return [Stream(node.rate / slots, 1.0, 1)]
         streams: list[Stream] = []
-        for output in sorted(work.node.inputs):
-            producer = self.works[self.flow.owners[output].name]
-            if not self._in_batches(producer.node.name):
-                frame = self.frames[output, work.node.name]
-                rate = exact.approximate(producer.rates_out[output] / work.slots) / frame.records
-                sources = self._buffers(producer.node.name, work.node.name) / work.slots
+        for output in sorted((*node.inputs, *node.topics)):
+            producer = self._owner[output]
+            if producer not in self.around.engines:
+                frame = self.filling(output, name)
+                rate = self._rate(output) / slots / frame.records
+                sources = self._buffers(producer, name) / slots
                 streams.append(Stream(rate / sources, frame.rhythm, sources))
         return streams
 
-    def _buffers(self, producer: str, reader: str) -> int:
-        return _partitions(self.settings, self.around, producer) * _partitions(self.settings, self.around, reader)
+    def _bulks(self, group: Iterable[str]) -> Moments:
+        """The wait in what segments that work in batches send all at once, also to others on the same slot."""
+        shares: list[float] = []
+        lengths: list[float] = []
+        for name in group:
+            slots, each = self.around.settings[name].parallelism, self.each(name)
+            for output in self.nodes[name].inputs:
+                engine = self.around.engines.get(self._owner[output])
+                if engine is not None and each:
+                    shares.append(self._rate(output) / slots * each)
+                    lengths.append(shares[-1] * engine.interval)
+        return queueing.bulk(math.fsum(shares), math.fsum(lengths)) if shares else ZERO
 
-    def _record_time(self, work: Work) -> float:
-        """What a record keeps one slot busy, in seconds, c_p at the pace of Eq. 2; of an idle node, what it would."""
-        records = work.inflow.records
-        cost = exact.approximate(work.demand.cpu / records if records else work.cost)
-        return cost * self.slowdown if cost else 0.0
 
-    def _varying(self, work: Work) -> float:
-        """Which part of a frame's cost is for its records; the fetch is the same for any frame, and does not vary."""
-        if not work.demand.cpu:
-            return 1.0
-        fetch = Prices.of(self.flow, work.node, self.around.slot).fetch
-        return 1 - exact.approximate(fetch * work.inflow.frames / work.demand.cpu)
+class _Frame(NamedTuple):
+    """Seconds that it keeps a slot busy, records in it, and c_s² of the seconds."""
 
-    def _bulks(self, work: Work) -> Moments:
-        """The wait in what segments that work in batches send all at once."""
-        engine = self.around.engine
-        if engine is None:
-            return ZERO
-        bulky = [name for name in work.node.inputs if self._in_batches(self.flow.owners[name].name)]
-        rates = [self.works[self.flow.owners[name].name].rates_out[name] for name in bulky]
-        rate, each = exact.approximate(exact.total(rates) / work.slots), self._record_time(work)
-        return queueing.bulk(rate * each, engine.interval) if rate and each else ZERO
+    time: float
+    records: float
+    scv: float
 
-    def _edges_into(self, node: Node) -> set[tuple[str, str]]:
-        return {(name, node.name) for name in node.inputs}
 
-    def _in_batches(self, name: str) -> bool:
-        return self.around.paradigms.get(name) is Paradigm.BATCH
-
-    def _slowdown(self) -> float:
-        """Of Eq. 2, with p as in the paper: what the other slots of a worker take, were all spread evenly."""
-        record = [work for name, work in self.works.items() if not self._in_batches(name)]
-        if not record:
-            return 1.0
-        busy = exact.total(work.demand.cpu for work in record) / sum(work.slots for work in record)
-        return service.slowdown(self.around.cores, (self.around.slot.sharing - 1) * exact.approximate(busy))
+def _total(streams: Iterable[Stream]) -> float:
+    return math.fsum(stream.rate * stream.sources for stream in streams)
