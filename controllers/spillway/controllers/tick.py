@@ -1,0 +1,165 @@
+"""One tick of a driver, every 100 to 250 ms: from what was observed to what should be, with every reason.
+
+    switching     which range of operators changes its paradigm     at once: a burst can't wait for a plan
+    provisioning  which plan holds, and how much it asks for        when load, paradigms or costs have changed
+    assignment    which owner gets which partitions                 when owners came or went, else every `EVEN`
+
+`sizing` makes an action of what is asked for; it belongs to whoever can start and stop pods or processes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+from collections.abc import Mapping
+
+from spillway.controllers import assignment, provisioning
+from spillway.controllers.assignment import Assignment, Owner
+from spillway.controllers.balancing import Partition, Slot
+from spillway.controllers.explain import Alternative, Explained, Inputs, Reasons
+from spillway.controllers.planning.problem import Problem
+from spillway.controllers.provisioning import Arrivals, Backlog, Provision, Running
+from spillway.controllers.switching import decision as switches
+from spillway.controllers.switching import measurements, verdicts
+from spillway.model.execution import Policy
+from spillway.model.operators import Paradigm
+
+# Moves to even out loads; each pauses a partition for some milliseconds. Loads are averages over seconds, so sooner
+# would be to follow noise. Later: a hot partition is left with others for longer.
+EVEN = datetime.timedelta(seconds=10)
+
+
+class Reason(Reasons):
+    """What a tick is about, in the order in which one of several things speaks for it."""
+
+    SWITCH = "Switch", "A range of operators changes its paradigm."
+    PLAN = "Plan", "The job was planned anew."
+    MOVE = "Move", "Partitions get other owners."
+    REFUSE = "Refuse", "Something is wrong, and what would be done about it is not possible or not allowed."
+    HOLD = "Hold", "Everything stays as it is."
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Observation:
+    """What was measured.
+
+    Attributes:
+        operators: how operators run, and what was measured in front of segments.
+        arrivals: by source.
+        loads: by partition, what share of a slot it takes; None where that is not known.
+        owners: the slots that there are.
+        current: who owns what now.
+    """
+
+    operators: measurements.Observation
+    arrivals: Mapping[str, Arrivals | None]
+    loads: Mapping[Partition, float | None]
+    owners: tuple[Owner, ...]
+    current: Mapping[Partition, Slot]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class History:
+    """What is remembered between ticks. `visiting` are operators that went to batches for a burst."""
+
+    switching: verdicts.History = dataclasses.field(default_factory=verdicts.History)
+    provisioning: provisioning.History = dataclasses.field(default_factory=provisioning.History)
+    visiting: frozenset[str] = frozenset()
+    evened: datetime.datetime | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Decision:
+    """All that a tick decides; why it does is told by the part that `reason` names, and by all of them in `parts`."""
+
+    reason: Reason
+    switch: verdicts.Decision
+    provision: Provision
+    assignment: Assignment
+    history: History
+
+    @property
+    def parts(self) -> tuple[Explained, ...]:
+        """Every part has its own reason."""
+        return self.switch, self.provision, self.assignment
+
+    @property
+    def sentence(self) -> str:
+        """Why, with the numbers of this case."""
+        return self._speaker.sentence
+
+    @property
+    def inputs(self) -> Inputs:
+        """What it looked at."""
+        return self._speaker.inputs
+
+    @property
+    def alternatives(self) -> tuple[Alternative, ...]:
+        """What lost, and why."""
+        return self._speaker.alternatives
+
+    @property
+    def _speaker(self) -> Explained:
+        speakers: dict[Reason, Explained] = {Reason.PLAN: self.provision, Reason.MOVE: self.assignment}
+        return speakers.get(self.reason, self.switch)
+
+
+def decide(
+    observation: Observation, problem: Problem, policy: Policy, history: History, now: datetime.datetime
+) -> Decision:
+    """What should change now. Never raises for what was measured, and changes nothing where too little was."""
+    switch = switches.decide(observation.operators, policy, history.switching, now)
+    visiting = _visiting(switch, history.visiting)
+    provision = provisioning.decide(
+        problem,
+        observation.arrivals,
+        _backlogs(observation.operators),
+        _running(observation.operators, visiting, switch.history),
+        policy,
+        history.provisioning,
+        now,
+    )
+    assigned, evened = _assignment(observation, history.evened, now)
+    history = History(switch.history, provision.history, visiting, evened)
+    return Decision(_reason(switch, provision, assigned), switch, provision, assigned, history)
+
+
+def _visiting(switch: verdicts.Decision, before: frozenset[str]) -> frozenset[str]:
+    """Who is in batches for a burst, once this switch is done."""
+    if switch.action is verdicts.Action.TO_BATCH:
+        return before | set(switch.operators)
+    return before - set(switch.operators) if switch.action is verdicts.Action.TO_RECORD else before
+
+
+def _backlogs(operators: measurements.Observation) -> list[Backlog]:
+    return [Backlog(name, measured.queue) for name, measured in sorted(operators.measured.items())]
+
+
+def _running(operators: measurements.Observation, visiting: frozenset[str], history: verdicts.History) -> Running:
+    """How the job runs; a switch counts once all of its operators have got there."""
+    nodes, last = operators.by_name, history.last
+    batches = frozenset(name for name, node in nodes.items() if node.paradigm is Paradigm.BATCH)
+    done = last is not None and all(nodes[name].paradigm is last.to for name in last.operators if name in nodes)
+    return Running(batches, visiting, last.at if last is not None and done else None)
+
+
+def _assignment(
+    observation: Observation, evened: datetime.datetime | None, now: datetime.datetime
+) -> tuple[Assignment, datetime.datetime | None]:
+    """Who owns what; moves only for the balance wait until the last ones are `EVEN` ago."""
+    due = evened is None or not datetime.timedelta(0) <= now - evened < EVEN
+    margin = assignment.MARGIN if due else assignment.NEVER
+    found = assignment.decide(observation.loads, observation.owners, observation.current, margin)
+    return found, now if due and found.moves else evened
+
+
+def _reason(switch: verdicts.Decision, provision: Provision, assigned: Assignment) -> Reason:
+    """The first of `Reason` that is the case."""
+    if switch.operators:
+        return Reason.SWITCH
+    quiet = (provisioning.Reason.STEADY, provisioning.Reason.REVIEW, provisioning.Reason.NO_TELEMETRY)
+    if provision.reason not in quiet:
+        return Reason.PLAN
+    if assigned.moves:
+        return Reason.MOVE
+    return Reason.REFUSE if switch.action is verdicts.Action.REFUSE else Reason.HOLD
