@@ -95,6 +95,19 @@ def test_a_position_that_is_gone_is_an_error_and_no_jump(broker: Broker, client:
     assert found.error().code() == KafkaError._AUTO_OFFSET_RESET  # noqa: SLF001 - so it is called
 
 
+def test_a_topic_that_is_deleted_and_made_anew_is_noticed(client: AdminClient) -> None:
+    name = "made.anew"
+    admin.create(client, [Topic(name, 1)])
+    before = admin.present(client, [name])
+    assert topics.judge([], {name: "stream 'x'"}, admin.present(client, [name]), before).reason is Reason.COMPLETE
+    client.delete_topics([name])[name].result(10)
+    gone = admin.present(client, [name])
+    assert topics.judge([], {name: "stream 'x'"}, gone, before).reason is Reason.MISSING
+    admin.create(client, [Topic(name, 1)])
+
+    assert topics.judge([], {name: "stream 'x'"}, admin.present(client, [name]), before).reason is Reason.MADE_ANEW
+
+
 def _watermarks(reader: object, topic: str) -> tuple[int, int]:
     from confluent_kafka import Consumer, TopicPartition
 

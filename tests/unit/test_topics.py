@@ -36,7 +36,7 @@ def _present(*without: str, **partitions: int) -> dict[str, Topic]:
     return {name: topic for name, topic in there.items() if name not in without}
 
 
-def _judge(present: dict[str, Topic], before: dict[str, int] | None = None) -> Judgement:
+def _judge(present: dict[str, Topic], before: dict[str, Topic] | None = None) -> Judgement:
     return topics.judge(NEEDED, USER, present, before or {})
 
 
@@ -110,14 +110,15 @@ def test_a_setting_that_somebody_changed_is_set_right_and_others_are_left_alone(
 
 
 def test_partitions_that_the_user_adds_are_noticed() -> None:
-    found = _judge(_present(**{"ad-events": 6}), {"ad-events": 4})
+    found = _judge(_present(**{"ad-events": 6}), {"ad-events": Topic("ad-events", 4)})
 
     assert found.reason is Reason.GREW
     assert found.grew == ("topic 'ad-events' has 6 partitions, 4 before",)
 
 
-def test_a_topic_that_was_made_anew_with_fewer_partitions_stops_the_job_rather_than_reading_from_anywhere() -> None:
-    found = _judge(_present(**{"ad-events": 2}), {"ad-events": 4})
+@pytest.mark.parametrize("now", [Topic("ad-events", 4, identity="b"), Topic("ad-events", 2, identity="a")])
+def test_a_topic_that_was_made_anew_stops_the_job_rather_than_reading_on_at_some_record(now: Topic) -> None:
+    found = _judge(_present() | {"ad-events": now}, {"ad-events": Topic("ad-events", 4, identity="a")})
 
-    assert found.reason is Reason.MISSING
-    assert "positions are lost" in found.sentence
+    assert found.reason is Reason.MADE_ANEW
+    assert found.wrong == ("topic 'ad-events' was deleted and made anew: positions in it mean nothing any more",)

@@ -42,11 +42,16 @@ _FOR_EVER = {**_LOG, "retention.ms": "-1", "retention.bytes": "-1"}
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Topic:
-    """A topic that is needed, or one that is there; `settings` are those that matter to us."""
+    """A topic that is needed, or one that is there.
+
+    `identity` is what Kafka calls it by: another one after it was deleted and made anew, under the same name. A client
+    does not notice that, and would go on at an offset that now belongs to another record.
+    """
 
     name: str
     partitions: int
     settings: Mapping[str, str] = dataclasses.field(default_factory=lambda: MappingProxyType({}))
+    identity: str = ""
 
 
 class Reason(Reasons):
@@ -55,6 +60,7 @@ class Reason(Reasons):
     COMPLETE = "Complete", "Every topic is there, as it is needed."
     CREATE = "Create", "Topics of the job are missing or set otherwise; they are created or set right."
     MISSING = "Missing", "A topic of the user is missing, and is not ours to create."
+    MADE_ANEW = "MadeAnew", "A topic was deleted and made anew: positions in it mean nothing any more."
     UNFIT = "Unfit", "A topic of the job is there, but not as the job needs it, and can't be changed."
     GREW = "Grew", "A topic of the user has more partitions than before; their records are read from now on."
 
@@ -124,9 +130,9 @@ def judge(
     wanted: Collection[Topic],
     of_user: Mapping[str, str],
     present: Mapping[str, Topic],
-    before: Mapping[str, int] = MappingProxyType({}),
+    before: Mapping[str, Topic] = MappingProxyType({}),
 ) -> Judgement:
-    """What to do about what is there. `before` has the partitions that the user's topics had when last looked at."""
+    """What to do about what is there; `before` are topics as they were when last looked at, the user's and ours."""
     missing = tuple(topic for topic in wanted if topic.name not in present)
     absent = [
         f"topic {name!r} of {what} does not exist; create it" for name, what in of_user.items() if name not in present
@@ -143,24 +149,25 @@ def judge(
             )
         if different := {name: to for name, to in topic.settings.items() if there.settings.get(name) != to}:
             change.append(Topic(topic.name, there.partitions, different))
-    grew, lost = [], []
-    for name, partitions in before.items():
-        now = present[name].partitions if name in present else 0
-        if now > partitions:
-            grew.append(f"topic {name!r} has {now} partitions, {partitions} before")
-        elif 0 < now < partitions:
-            lost.append(
-                f"topic {name!r} has {now} partitions and had {partitions}: it was made anew; positions are lost"
-            )
-    wrong = (*absent, *lost, *unfit)
-    reason = _reason(bool(absent or lost), bool(unfit), bool(missing or change), bool(grew))
+    grew, anew = [], []
+    for name, was in before.items():
+        now = present.get(name)
+        if now is None:
+            continue
+        if now.identity != was.identity or now.partitions < was.partitions:
+            anew.append(f"topic {name!r} was deleted and made anew: positions in it mean nothing any more")
+        elif now.partitions > was.partitions and name in of_user:
+            grew.append(f"topic {name!r} has {now.partitions} partitions, {was.partitions} before")
+    wrong = (*absent, *anew, *unfit)
+    cases = (
+        (absent, Reason.MISSING),
+        (anew, Reason.MADE_ANEW),
+        (unfit, Reason.UNFIT),
+        (grew, Reason.GREW),
+        (missing or change, Reason.CREATE),
+    )
+    reason = next((reason for case, reason in cases if case), Reason.COMPLETE)
     names = ", ".join(topic.name for topic in missing)
     told = "; ".join(wrong) or "; ".join(grew) or (f"to create: {names}" if names else "every topic is there")
     inputs = (("needed", f"{len(wanted)}"), ("of the user", f"{len(of_user)}"), ("there", f"{len(present)}"))
     return Judgement(reason, told, missing, tuple(change), wrong, tuple(grew), inputs)
-
-
-def _reason(missing: bool, unfit: bool, create: bool, grew: bool) -> Reason:
-    """What stands in the way comes first."""
-    cases = ((missing, Reason.MISSING), (unfit, Reason.UNFIT), (grew, Reason.GREW), (create, Reason.CREATE))
-    return next((reason for case, reason in cases if case), Reason.COMPLETE)

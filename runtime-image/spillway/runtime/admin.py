@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from concurrent.futures import Future
 from typing import Any
 
-from confluent_kafka import KafkaError, KafkaException, TopicPartition
+from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import (
     AdminClient,
     AlterConfigOpType,
@@ -23,6 +23,8 @@ from spillway.model.errors import SpillwayError
 
 # Seconds. A controller that is alone answers in milliseconds; one that is being elected needs seconds.
 PATIENCE = 20.0
+# Seconds beyond that in which the client itself says that nobody has answered, which names the broker.
+SLACK = 5.0
 BROKERS_DEFAULT = -1  # how often to replicate
 
 
@@ -32,16 +34,23 @@ class TopicError(SpillwayError):
 
 def present(client: AdminClient, names: Iterable[str]) -> dict[str, Topic]:
     """Those of the topics that are there, with all their settings, also those that brokers take for all."""
-    try:
-        known = client.list_topics(timeout=PATIENCE).topics
-    except KafkaException as error:
-        message = f"Kafka does not answer: {_told(error)}; check the address, the network and the credentials"
-        raise TopicError(message) from None
-    wanted = [name for name in dict.fromkeys(names) if name in known and known[name].error is None]
-    resources = [ConfigResource(ResourceType.TOPIC, name) for name in wanted]
+    asked = list(dict.fromkeys(names))
+    told = client.describe_topics(TopicCollection(asked), request_timeout=PATIENCE) if asked else {}
+    known: dict[str, Any] = {}
+    for name, answer in told.items():
+        try:
+            known[name] = answer.result(timeout=PATIENCE + SLACK)
+        except KafkaException as error:
+            if error.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+                continue
+            message = f"Kafka does not answer: {_told(error)}; check the address, the network and the credentials"
+            raise TopicError(message) from None
+    resources = [ConfigResource(ResourceType.TOPIC, name) for name in known]
     answers = client.describe_configs(resources, request_timeout=PATIENCE) if resources else {}
     settings = {resource.name: _settings(resource.name, answer) for resource, answer in answers.items()}
-    return {name: Topic(name, len(known[name].partitions), settings[name]) for name in wanted}
+    return {
+        name: Topic(name, len(topic.partitions), settings[name], str(topic.topic_id)) for name, topic in known.items()
+    }
 
 
 def create(client: AdminClient, wanted: Iterable[Topic]) -> None:
@@ -96,7 +105,7 @@ def _settings(name: str, answer: Future[Any]) -> dict[str, str]:
 
 def _wait(what: str, answer: Future[Any], *fine: int) -> Any:
     try:
-        return answer.result(timeout=PATIENCE)
+        return answer.result(timeout=PATIENCE + SLACK)
     except KafkaException as error:
         if error.args[0].code() in fine:
             return None

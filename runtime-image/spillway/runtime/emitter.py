@@ -1,0 +1,108 @@
+"""What a slot sends: frames, output records and dead letters, in order, and when all of it has arrived.
+
+An input position may be committed only after everything that came of the records before it was acknowledged. A `Mark`
+is such a boundary: it is done once all that was sent before it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from confluent_kafka import KafkaError, KafkaException, Message
+
+from spillway.model.errors import SpillwayError
+from spillway.runtime import clients
+from spillway.runtime.clients import Access
+
+Headers = Sequence[tuple[str, bytes]]
+
+# Seconds that the loop waits at a time while the client's queue is full: the broker is slower than we are, or away.
+FULL = 0.05
+TO_ANY = -1  # partition: the client chooses, by the key
+
+
+class UndeliverableError(SpillwayError):
+    """Something can't be sent, now or ever: a topic is gone, may not be written, or takes no message of this size."""
+
+
+class Mark:
+    """Everything that was sent up to a moment."""
+
+    __slots__ = ("_before", "_pending")
+
+    def __init__(self, before: Mark | None = None) -> None:
+        self._before = before
+        self._pending = 0
+
+    @property
+    def done(self) -> bool:
+        """Whether all of it was acknowledged."""
+        if self._before is not None and self._before.done:
+            self._before = None  # the chain behind is not kept
+        return self._pending == 0 and self._before is None
+
+
+class Emitter:
+    """Sends; `serve` has to be called now and then, from any one thread, for acknowledgements to be heard."""
+
+    def __init__(self, access: Access) -> None:
+        self._producer = clients.emitter(access, self._heard)
+        self._current = Mark()
+        self._wrong: UndeliverableError | None = None
+
+    def send(
+        self, topic: str, partition: int, key: bytes | None, value: bytes | None, headers: Headers | None = None
+    ) -> None:
+        """Hand over one message; waits while the queue is full, which is how a slow broker slows the loop down."""
+        mark = self._current
+        mark._pending += 1  # noqa: SLF001 - a mark is the emitter's own
+
+        def acknowledged(error: KafkaError | None, message: Message) -> None:
+            mark._pending -= 1  # noqa: SLF001
+            if error is not None and self._wrong is None:
+                where = f"topic {message.topic()!r}, partition {message.partition()}"
+                self._wrong = UndeliverableError(f"{where} does not take what is sent: {error.str()}")
+
+        while True:
+            self._raise()
+            try:
+                self._producer.produce(topic, value, key, partition, acknowledged, headers=headers)
+            except BufferError:
+                self._producer.poll(FULL)
+            except KafkaException as error:
+                mark._pending -= 1  # noqa: SLF001
+                size = len(value or b"") + len(key or b"")
+                message = f"topic {topic!r} does not take a message of {size} bytes: {error.args[0].str()}"
+                raise UndeliverableError(message) from None
+            else:
+                return
+
+    def mark(self) -> Mark:
+        """A boundary here."""
+        mark, self._current = self._current, Mark(self._current)
+        return mark
+
+    def serve(self, seconds: float = 0.0) -> None:
+        """Hear acknowledgements; raises what went wrong with any message so far."""
+        self._producer.poll(seconds)
+        self._raise()
+
+    def flush(self, seconds: float) -> bool:
+        """Wait until all has arrived, at most so long; whether it has."""
+        left = self._producer.flush(seconds)
+        self._raise()
+        return not left
+
+    @property
+    def waiting(self) -> int:
+        """Messages that are on their way."""
+        return len(self._producer)
+
+    def _raise(self) -> None:
+        if self._wrong is not None:
+            raise self._wrong
+
+    def _heard(self, error: KafkaError) -> None:
+        """What the client tells; all but the end of it is tried again by itself."""
+        if error.fatal() and self._wrong is None:
+            self._wrong = UndeliverableError(f"nothing can be sent any more: {error.str()}")

@@ -1,0 +1,105 @@
+"""What a slot reads: partitions that it was given, each from an exact position, and never a silent jump.
+
+`poll` first waits for one message, then takes what is there already: at low rates no record waits for others, at high
+rates many come at once. (To wait for many at once costs the whole time that was given, at any rate below that.)
+"""
+
+from __future__ import annotations
+
+from confluent_kafka import OFFSET_INVALID, KafkaError, KafkaException, Message, TopicPartition
+
+from spillway.model.errors import SpillwayError
+from spillway.runtime import clients
+from spillway.runtime.clients import Access
+
+# Seconds to ask a broker for the ends of a partition; only for messages to people.
+ENDS = 5.0
+
+
+class PositionLostError(SpillwayError):
+    """What we were to read next is not there any more, because the topic was trimmed past us, or may not be read.
+
+    A topic that was deleted, or deleted and made anew, is nothing that a client would notice: `controllers.topics` does.
+    """
+
+
+class Intake:
+    """A consumer that reads just what it is told to."""
+
+    def __init__(self, access: Access, group: str) -> None:
+        self._consumer = clients.reader(access, group, self._heard)
+        self._at: dict[tuple[str, int], int] = {}  # the next offset of each partition
+        self._wrong: PositionLostError | None = None
+
+    def take(self, topic: str, partition: int, offset: int) -> None:
+        """Read a partition from here on."""
+        self._consumer.incremental_assign([TopicPartition(topic, partition, offset)])
+        self._at[topic, partition] = offset
+
+    def drop(self, topic: str, partition: int) -> int:
+        """Read a partition no more; the offset of the first message that was not handed out."""
+        self._consumer.incremental_unassign([TopicPartition(topic, partition)])
+        return self._at.pop((topic, partition))
+
+    def poll(self, seconds: float, most: int) -> list[Message]:
+        """What has come, in order for each partition; nothing after `seconds` without any."""
+        first = self._consumer.poll(seconds)
+        if self._wrong is not None:
+            raise self._wrong
+        if first is None:
+            return []
+        found = [first, *self._consumer.consume(most - 1, 0)] if most > 1 else [first]
+        return [message for message in found if self._next(message)]
+
+    def positions(self) -> dict[tuple[str, int], int]:
+        """The next offset of each partition."""
+        return dict(self._at)
+
+    def lag(self, topic: str, partition: int) -> int | None:
+        """How many messages wait in the log, as far as the last answer told; None before there was one."""
+        try:
+            _, high = self._consumer.get_watermark_offsets(TopicPartition(topic, partition), cached=True)
+        except KafkaException:
+            return None
+        return None if high == OFFSET_INVALID else max(0, high - self._at[topic, partition])
+
+    def close(self) -> None:
+        """Read nothing any more."""
+        self._consumer.close()
+
+    def _next(self, message: Message) -> bool:
+        """Whether to hand it out: not what was fetched of a partition that was dropped since."""
+        where = (message.topic() or "", message.partition() or 0)
+        error = message.error()
+        if error is not None:
+            self._judge(error, *where)
+            return False
+        offset = message.offset()
+        if where not in self._at or offset is None or offset < self._at[where]:
+            return False
+        self._at[where] = offset + 1
+        return True
+
+    def _judge(self, error: KafkaError, topic: str, partition: int) -> None:
+        """What can't get better by itself is raised; all else the client tries again."""
+        gone = (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE)  # noqa: SLF001 - so they are called
+        if error.code() in gone:
+            wanted = self._at.get((topic, partition))
+            where = f"topic {topic!r}, partition {partition}"
+            message = f"{where}, has no offset {wanted} any more; {self._ends(topic, partition)}"
+            raise PositionLostError(message)
+        if error.code() in (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION_FAILED):
+            message = f"topic {topic!r} may not be read: {error.str()}"
+            raise PositionLostError(message)
+
+    def _ends(self, topic: str, partition: int) -> str:
+        try:
+            ends = self._consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=ENDS)
+        except KafkaException:
+            ends = None
+        return f"it has {ends[0]} to {ends[1] - 1}" if ends else "what it has can't be told"
+
+    def _heard(self, error: KafkaError) -> None:
+        """What the client tells; all but the end of it is tried again by itself."""
+        if error.fatal() and self._wrong is None:
+            self._wrong = PositionLostError(f"nothing can be read any more: {error.str()}")

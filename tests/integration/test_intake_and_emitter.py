@@ -1,0 +1,136 @@
+"""What a slot reads and sends on a real broker: exact positions, no silent jumps, marks that mean what they say."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import time
+
+import pytest
+
+import kafka_records
+from spillway.controllers.topics import Topic
+from spillway.local.broker import Broker
+from spillway.local.installation import Installation
+from spillway.model import kafka as model
+from spillway.runtime import admin, clients
+from spillway.runtime.clients import Access
+from spillway.runtime.emitter import TO_ANY, Emitter, Mark, UndeliverableError
+from spillway.runtime.intake import Intake, PositionLostError
+
+_names = (f"inout{n}" for n in itertools.count())
+
+
+@pytest.fixture
+def access(broker: Broker) -> Access:
+    return Access(model.Kafka(bootstrap_servers=(broker.bootstrap,)))
+
+
+@pytest.fixture
+def topic(access: Access) -> str:
+    name = next(_names)
+    admin.create(clients.admin(access), [Topic(name, 2)])
+    return name
+
+
+def _values(intake: Intake, count: int) -> list[str]:
+    found: list[str] = []
+    for _ in range(200):
+        found += [(message.value() or b"").decode() for message in intake.poll(0.1, 100)]
+        if len(found) >= count:
+            break
+    return found
+
+
+def _write(broker: Broker, topic: str, start: int, count: int) -> None:
+    kafka_records.produce(broker.bootstrap, topic, [f"{start + n}" for n in range(count)])
+
+
+def test_a_partition_is_read_from_the_very_position(broker: Broker, access: Access, topic: str) -> None:
+    _write(broker, topic, 0, 10)
+    intake = Intake(access, topic)
+    intake.take(topic, 0, 4)
+
+    assert _values(intake, 6) == [f"{n}" for n in range(4, 10)]
+    assert intake.positions() == {(topic, 0): 10}
+    assert intake.lag(topic, 0) == 0
+    intake.close()
+
+
+def test_what_was_given_away_is_not_handed_out_and_comes_back_where_it_was(
+    broker: Broker, access: Access, topic: str
+) -> None:
+    _write(broker, topic, 0, 500)
+    intake = Intake(access, topic)
+    intake.take(topic, 0, 0)
+    first = intake.poll(10, 7)
+    cut = intake.drop(topic, 0)
+    assert cut == len(first)
+    assert intake.poll(0.3, 100) == []
+    intake.take(topic, 0, cut)
+
+    assert _values(intake, 500 - cut) == [f"{n}" for n in range(cut, 500)]
+    intake.close()
+
+
+def test_a_position_that_was_trimmed_is_an_error_that_says_what_is_there(
+    broker: Broker, access: Access, topic: str
+) -> None:
+    _write(broker, topic, 0, 10)
+    admin.trim(clients.admin(access), {(topic, 0): 7})
+    intake = Intake(access, topic)
+    intake.take(topic, 0, 3)
+
+    with pytest.raises(PositionLostError, match=f"'{topic}', partition 0, has no offset 3 any more; it has 7 to 9"):
+        _values(intake, 1)
+    intake.close()
+
+
+def test_a_mark_is_done_when_all_before_it_has_arrived_and_not_earlier(kafka: Installation) -> None:
+    with Broker(using=kafka) as own:
+        own.create_topic("marked")
+        emitter = Emitter(Access(_servers(own.bootstrap)))
+        emitter.send("marked", 0, None, b"before")
+        assert emitter.flush(10)
+        os.kill(own.pid or 0, signal.SIGSTOP)
+        emitter.send("marked", 0, b"k", b"1")
+        mark = emitter.mark()
+        _serve(emitter, mark, 0.5)
+        assert not mark.done
+        os.kill(own.pid or 0, signal.SIGCONT)
+        _serve(emitter, mark, 20)
+        assert mark.done
+        assert kafka_records.consume(own.bootstrap, "marked", 2) == ["before", "1"]
+
+
+def test_a_mark_waits_for_the_marks_before_it(access: Access, topic: str) -> None:
+    emitter = Emitter(access)
+    emitter.send(topic, 0, None, b"1")
+    first = emitter.mark()
+    second = emitter.mark()
+    assert not first.done
+    assert not second.done
+    assert emitter.flush(10)
+    assert first.done
+    assert second.done
+
+
+def test_what_can_not_be_sent_is_an_error_that_names_the_topic(access: Access, topic: str) -> None:
+    emitter = Emitter(access)
+    with pytest.raises(UndeliverableError, match=f"topic '{topic}' does not take a message of 9000000 bytes"):
+        emitter.send(topic, TO_ANY, None, b"x" * 9_000_000)
+    emitter.send(topic, 17, None, b"to a partition that is not there")
+
+    with pytest.raises(UndeliverableError, match=f"topic '{topic}', partition 17"):
+        _serve(emitter, emitter.mark(), 30)
+
+
+def _serve(emitter: Emitter, mark: Mark, seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while not mark.done and time.monotonic() < deadline:
+        emitter.serve(0.05)
+
+
+def _servers(bootstrap: str) -> model.Kafka:
+    return model.Kafka(bootstrap_servers=(bootstrap,))
