@@ -19,7 +19,7 @@ ENDS = 5.0
 class PositionLostError(SpillwayError):
     """What we were to read next is not there any more, because the topic was trimmed past us, or may not be read.
 
-    A topic that was deleted, or deleted and made anew, is nothing that a client would notice: `controllers.topics` does.
+    A topic that was deleted, also if it was made anew, is nothing that a client notices: `controllers.topics` does.
     """
 
 
