@@ -131,6 +131,12 @@ class Estimate:
             self._busy.pop(other, None)
         self._slowdown = None
 
+    def forget_all(self) -> None:
+        """Anything may have changed."""
+        self._fillings.clear()
+        self._busy.clear()
+        self._slowdown = None
+
     def filling(self, output: str, reader: str) -> Filling:
         """What becomes of the frames of an edge."""
         found = self._fillings.get((output, reader))
@@ -170,6 +176,11 @@ class Estimate:
         emit = math.fsum(cost / self._leaving(output) for output, cost in node.emits.items())
         cpu = node.fetch * fetched + (node.cpu + emit) * node.rate
         return Busy(cpu, node.network_in, node.network_out, frames, frames + alone)
+
+    def pressed(self, name: str) -> float:
+        """How many cores a node in batches keeps busy; the network is no faster for them."""
+        needs = self.busy(name)
+        return max(needs.cpu / self.around.engines[name].speedup, needs.network_in, needs.network_out)
 
     def _leaving(self, output: str) -> float:
         return min(self.filling(output, reader).records for reader in self.flow.readers[output])
@@ -229,9 +240,9 @@ class Estimate:
         return {Phase.QUEUE: self._queue(group) + self._network(group, needs) + self._bulks(group), Phase.CPU: cpu}
 
     def _batch(self, name: str) -> dict[Phase, Moments]:
-        engine, node, needs = self.around.engines[name], self.nodes[name], self.busy(name)
-        cost = max(needs[:3]) / node.rate if node.rate else self._idle(node)
-        capacity = self.around.settings[name].parallelism / cost * engine.speedup if cost else math.inf
+        engine, node = self.around.engines[name], self.nodes[name]
+        cost = self.pressed(name) / node.rate if node.rate else self._idle(node) / engine.speedup
+        capacity = self.around.settings[name].parallelism / cost if cost else math.inf
         varies = self.around.variability.get(name, _RANDOM)
         return engine.phases(node.rate, capacity, 1.0 if varies.arrival is None else varies.arrival)
 

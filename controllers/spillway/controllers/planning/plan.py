@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from types import MappingProxyType
 
 from spillway.controllers.costmodel.bottlenecks import Load
-from spillway.controllers.costmodel.flow import Flow
+from spillway.controllers.costmodel.flow import Flow, Setting
 from spillway.controllers.explain import Alternative, Inputs, Reasons
+from spillway.controllers.latency.batches import Engine
 from spillway.controllers.latency.prediction import Prediction
 from spillway.model.operators import Paradigm
 
@@ -53,11 +55,22 @@ class Segment:
     inside: Mapping[str, tuple[float, float]]
 
 
+_TOPIC = Setting(1, 1)
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Plan:
     """All segments of a job, by level and name, and what they promise together.
 
-    `flow` has a node for each segment (and for each topic that costs nothing); `slots` and `cores` are what it costs.
+    Attributes:
+        segments: all of them.
+        flow: a node for each segment, and for each topic that costs nothing.
+        prediction: how long records take, by phase and segment.
+        predicted: the promised quantile of that, in seconds.
+        slots: worker slots that it costs, each shared one once.
+        cores: executor cores that it costs.
+        shared: the groups of segments that share one slot each.
+        engines: by segment that works in batches, what the latency model has to know of them.
     """
 
     segments: tuple[Segment, ...]
@@ -66,6 +79,24 @@ class Plan:
     predicted: float
     slots: int
     cores: int
+    shared: tuple[tuple[str, ...], ...] = ()
+    engines: Mapping[str, Engine] = dataclasses.field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def settings(self) -> Mapping[str, Setting]:
+        """By node of `flow`, as the cost model wants them; a topic has one of no meaning."""
+        own = {s.name: Setting(s.parallelism, s.frame) for s in self.segments}
+        return {node.name: own.get(node.name, _TOPIC) for node in self.flow.nodes}
+
+    @property
+    def deadlines(self) -> Mapping[str, float]:
+        """By output of `flow`."""
+        return {output: deadline for s in self.segments for output, deadline in s.deadlines.items()}
+
+    @property
+    def paradigms(self) -> Mapping[str, Paradigm]:
+        """By segment."""
+        return {s.name: s.paradigm for s in self.segments}
 
     def __getitem__(self, name: str) -> Segment:
         return next(segment for segment in self.segments if segment.name == name)
