@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from spillway.cli import broker, crds, terminal, validate
+from spillway.cli import broker, crds, plan, terminal, validate
 
 app = typer.Typer(
     name="spillway",
@@ -42,6 +42,7 @@ def options(
 
 
 app.command()(validate.validate)
+app.command()(plan.plan)
 app.command()(crds.crds)
 app.command()(broker.broker)
 

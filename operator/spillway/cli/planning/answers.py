@@ -20,10 +20,10 @@ def answer(planned: Planned, promise: Promise, order: Sequence[str], assumed: Se
         "feasible": planned.feasible,
         "latency": {
             "quantile": promise.quantile,
-            "bound_ms": _milliseconds(promise.bound),
-            "predicted_ms": None if plan is None else _milliseconds(plan.predicted),
-            "mean_ms": None if plan is None else _milliseconds(plan.prediction.mean),
-            "phases_ms": {} if plan is None else {name: _milliseconds(mean) for name, mean in phases(plan).items()},
+            "bound_ms": milliseconds(promise.bound),
+            "predicted_ms": None if plan is None else milliseconds(plan.predicted),
+            "mean_ms": None if plan is None else milliseconds(plan.prediction.mean),
+            "phases_ms": {} if plan is None else {name: milliseconds(mean) for name, mean in phases(plan).items()},
             "path": [] if plan is None else list(plan.prediction.path),
         },
         "slots": 0 if plan is None else plan.slots,
@@ -34,7 +34,7 @@ def answer(planned: Planned, promise: Promise, order: Sequence[str], assumed: Se
         "reason": why["reason"],
         "inputs": why["inputs"],
         "alternatives": why["alternatives"],
-        "up_to": _number(planned.up_to),
+        "up_to": number(planned.up_to),
         "assumed": list(assumed),
     }
 
@@ -57,10 +57,10 @@ def operators(plan: Plan, order: Sequence[str]) -> Iterator[dict[str, Any]]:
             "paradigm": str(segment.paradigm),
             "parallelism": segment.parallelism,
             "frame": segment.frame if plan.flow.readers.get(name) else None,
-            "rate_in": _number(taken),
-            "rate_out": _number(given),
-            "capacity": _number(_capacity(segment, name, taken)),
-            "utilisation": _number(segment.load.utilisation),
+            "rate_in": number(taken),
+            "rate_out": number(given),
+            "capacity": number(_capacity(segment, name, taken)),
+            "utilisation": number(segment.load.utilisation),
             "bottleneck": segment.load.bottleneck,
         }
 
@@ -79,18 +79,19 @@ def _segment(segment: Segment) -> dict[str, Any]:
         "paradigm": str(segment.paradigm),
         "parallelism": segment.parallelism,
         "frame": segment.frame,
-        "deadlines_ms": {output: _milliseconds(seconds) for output, seconds in segment.deadlines.items()},
-        "interval_ms": None if segment.interval is None else _milliseconds(segment.interval),
+        "deadlines_ms": {output: milliseconds(seconds) for output, seconds in segment.deadlines.items()},
+        "interval_ms": None if segment.interval is None else milliseconds(segment.interval),
         "shares_slot": segment.shares,
         "bounds": [str(bound) for bound in segment.load.bounds],
     }
 
 
-def _milliseconds(seconds: float) -> float | None:
-    return _number(seconds * 1e3)
+def milliseconds(seconds: float) -> float | None:
+    """Seconds as milliseconds; None for what takes for ever."""
+    return number(seconds * 1e3)
 
 
-def _number(value: float | None) -> float | None:
+def number(value: float | None) -> float | None:
     """The number to nine digits, which no model is exact to; None for what is infinite, or none at all."""
     if value is None or not math.isfinite(value):
         return None

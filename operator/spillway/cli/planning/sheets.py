@@ -21,7 +21,7 @@ from spillway.model.operators import Paradigm
 
 WIDEST = 120  # longer bars say no more
 _WIDE = 100  # from here on there is room for what comes out
-_LABEL = 9  # columns of the titles of sections
+LABEL = 9  # columns of the titles of sections
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -96,10 +96,10 @@ class _Drawing:
             yield self._segments(planned.plan, asked.headroom)
             yield from self._legend(planned.plan)
             yield ""
-            yield _section("latency", self._latency(planned.plan, asked.promise))
-        yield _section("why", self._reasons(planned))
+            yield section("latency", self._latency(planned.plan, asked.promise))
+        yield section("why", self._reasons(planned))
         if asked.assumed:
-            yield _section("assumed", [Text(terminal.clean(line), "dim") for line in asked.assumed])
+            yield section("assumed", [Text(terminal.clean(line), "dim") for line in asked.assumed])
 
     def _head(self, planned: Planned, asked: Asked) -> RenderableType:
         promise = f"{sizes.quantile(asked.promise.quantile)} within {sizes.duration(asked.promise.bound)}"
@@ -196,7 +196,7 @@ class _Drawing:
         )
         means: dict[Phase | None, float] = dict(answers.phases(plan).items())
         means[None] = max(0.0, plan.predicted - plan.prediction.mean)
-        yield self._line(means, promise.bound, (self.width - _LABEL - 1) / max(promise.bound, plan.predicted))
+        yield self._line(means, promise.bound, (self.width - LABEL - 1) / max(promise.bound, plan.predicted))
         parts = [
             Text.assemble(
                 self._glyph(phase),
@@ -205,7 +205,7 @@ class _Drawing:
             for phase, seconds in means.items()
             if seconds > 0
         ]
-        yield from _filled(parts, self.width - _LABEL)
+        yield from _filled(parts, self.width - LABEL)
         if len(plan.segments) > 1:
             way = self._sign(" → ", " > ").join(plan.prediction.path)
             yield Text(f"the slowest way: {way}", "dim")
@@ -250,10 +250,10 @@ def placed(segment: Segment) -> str:
     return "shared" if segment.shares else sizes.count(segment.parallelism, "slot")
 
 
-def _section(title: str, lines: Iterable[RenderableType]) -> RenderableType:
+def section(title: str, lines: Iterable[RenderableType]) -> RenderableType:
     """Lines beside their title."""
     table = Table.grid(padding=0)
-    table.add_column(width=_LABEL, no_wrap=True)
+    table.add_column(width=LABEL, no_wrap=True)
     table.add_column()
     for i, line in enumerate(lines):
         table.add_row(Text(title if i == 0 else "", "dim"), line)

@@ -50,9 +50,14 @@ def quantile(of: float) -> str:
     return f"{of * 100:.10g} %"
 
 
-def count(many: int, what: str) -> str:
+def of_all(part: float) -> str:
+    """A share of all records that were counted: `99.62 %`, and never 100 % when one was not."""
+    return f"{math.floor(part * 10000) / 100:g} %"
+
+
+def count(many: int, one: str, more: str = "") -> str:
     """`1 slot`, `2 slots`."""
-    return f"{many} {what}{'s' * (many != 1)}"
+    return f"{many} {one if many == 1 else more or f'{one}s'}"
 
 
 def _digits(value: float) -> str:
