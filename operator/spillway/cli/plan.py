@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import enum
 import json
-from typing import TYPE_CHECKING, Annotated
+import pathlib
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -12,6 +13,7 @@ from spillway.cli import terminal
 
 if TYPE_CHECKING:
     from spillway.cli.planning import questions
+    from spillway.model.streamjob import StreamJob
 
 
 class Format(enum.StrEnum):
@@ -31,6 +33,13 @@ class Chaining(enum.StrEnum):
 FEASIBLE, INFEASIBLE, UNREADABLE = 0, 1, 2
 
 
+class Shown(NamedTuple):
+    """Where the answer goes."""
+
+    output: Format
+    plot: pathlib.Path | None
+
+
 def plan(
     file: Annotated[str, typer.Argument(metavar="FILE", help="The manifest of the job; - reads standard input.")],
     rate: Annotated[
@@ -40,9 +49,16 @@ def plan(
         list[str] | None,
         typer.Option(metavar="NAME=R", help="The same for one stream, or a table's updates; may be repeated."),
     ] = None,
+    rates: Annotated[
+        pathlib.Path | None,
+        typer.Option(metavar="CSV", help="A load over time: lines of seconds,rate; the first may name the streams."),
+    ] = None,
     chaining: Annotated[
         Chaining, typer.Option(help="auto: the cheapest. never: each operator on slots of its own.")
     ] = Chaining.AUTO,
+    plot: Annotated[
+        pathlib.Path | None, typer.Option(metavar="FILE", help="Draw it too, as .svg or .png (needs spillway[plot]).")
+    ] = None,
     output: Annotated[
         Format, typer.Option("--output", "-o", help="table for people, json for programs.")
     ] = Format.TABLE,
@@ -55,34 +71,69 @@ def plan(
     Exit code: 0 feasible, 1 not with what the job may have, 2 the question can't be read.
     Example:   spillway plan job.yaml --rate 50k
     """  # noqa: D301 - \\b keeps the lines apart in --help
-    from spillway.cli.planning import questions
+    from spillway.cli.planning import canvas, questions
 
     try:
-        feasible = _answer(file, rate, source or [], chaining, output)
+        if plot is not None:
+            canvas.check(plot)
+        job, shown = questions.job(file), Shown(output, plot)
+        if rates is None:
+            feasible = _at_a_rate(job, rate, source or [], chaining, shown)
+        else:
+            feasible = _over_time(job, rates, rate, source or [], chaining, shown)
     except questions.RefusedError as refused:
         raise _told(refused) from None
     raise typer.Exit(FEASIBLE if feasible else INFEASIBLE)
 
 
-def _answer(file: str, rate: str | None, sources: list[str], chaining: Chaining, output: Format) -> bool:
+def _at_a_rate(job: StreamJob, rate: str | None, sources: list[str], chaining: Chaining, shown: Shown) -> bool:
     """Plan, print, and say whether it is feasible."""
     from spillway.cli.planning import answers, questions, sheets
     from spillway.controllers.planning import jobs, planner, problem
 
-    job = questions.job(file)
     rates = questions.rates(job, rate, sources)
     asked = jobs.problem(job, rates, chaining=problem.Chaining(chaining))
     planned = planner.plan(asked)
     if planned.plan is None:
         raise questions.RefusedError(planned.sentence, *planned.limits)
-    assumed = jobs.assumed(job)
-    if output is Format.JSON:
+    head = sheets.Asked(job.metadata.name, rates, asked.promise, asked.headroom, jobs.assumed(job))
+    if shown.output is Format.JSON:
         order = [node.name for node in asked.flow.nodes]
-        terminal.say(json.dumps(answers.answer(planned, asked.promise, order, assumed), indent=2, allow_nan=False))
+        _print(answers.answer(planned, asked.promise, order, head.assumed))
     else:
-        head = sheets.Asked(job.metadata.name, rates, asked.promise, asked.headroom, assumed)
         sheets.show(planned, head, sheets.console())
+    if shown.plot is not None:
+        from spillway.cli.planning import pictures
+
+        pictures.draw(planned, head, shown.plot)
     return planned.feasible
+
+
+def _over_time(
+    job: StreamJob, file: pathlib.Path, rate: str | None, sources: list[str], chaining: Chaining, shown: Shown
+) -> bool:
+    """Simulate, print, and say whether the promise was kept."""
+    from spillway.cli.planning import courses, rehearsals, sheets, timelines
+    from spillway.controllers.planning import jobs, problem
+
+    load = rehearsals.trace(file, job, rate, sources)
+    course = rehearsals.rehearse(job, load, problem.Chaining(chaining))
+    promise = problem.Promise(course.run.bound, course.run.quantile)
+    head = sheets.Asked(job.metadata.name, {}, promise, job.spec.policy.headroom, jobs.assumed(job))
+    if shown.output is Format.JSON:
+        order = [node.name for node in jobs.problem(job, {}).flow.nodes]
+        _print(courses.answer(course, order))
+    else:
+        timelines.show(course, head, sheets.console())
+    if shown.plot is not None:
+        from spillway.cli.planning import charts
+
+        charts.draw(course, head, shown.plot)
+    return course.run.totals.kept
+
+
+def _print(answer: object) -> None:
+    terminal.say(json.dumps(answer, indent=2, allow_nan=False))
 
 
 def _told(refused: questions.RefusedError) -> Exception:

@@ -47,9 +47,10 @@ def drawing(path: pathlib.Path, width: float, height: float) -> Iterator[Figure]
     """An empty figure, in inches, that is written to the file at the end; the same picture is the same bytes."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     with mpl.rc_context(_LOOK):
-        drawn = Figure(figsize=(width, height), layout="constrained")
+        drawn = Figure(figsize=(width, height), layout=ConstrainedLayoutEngine(hspace=0.06))
         yield drawn
         metadata = {"Date": None} if path.suffix.lower() == ".svg" else None
         try:

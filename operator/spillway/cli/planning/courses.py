@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from spillway.cli.planning import answers
@@ -45,7 +45,7 @@ class Stretch:
     rows: tuple[Row, ...]
 
 
-def answer(course: Course, order: tuple[str, ...]) -> list[dict[str, Any]]:
+def answer(course: Course, order: Sequence[str]) -> list[dict[str, Any]]:
     """A plan for each stretch, in the shape of a plan at one rate, with the changes that led to it."""
     return [_plan(course, stretch, order) for stretch in stretches(course.run)]
 
@@ -69,7 +69,7 @@ def _row(event: Event, run: Run) -> float:
     return min(math.ceil(event.at / run.every - 1e-9) * run.every, run.rows[-1].at)
 
 
-def _plan(course: Course, stretch: Stretch, order: tuple[str, ...]) -> dict[str, Any]:
+def _plan(course: Course, stretch: Stretch, order: Sequence[str]) -> dict[str, Any]:
     run, peak = course.run, max(stretch.rows, key=lambda row: row.rate)
     plan = _at(course, peak, stretch.rows[-1])
     done = math.fsum(row.done for row in stretch.rows)

@@ -59,9 +59,9 @@ def number(text: str, option: str) -> float:
     return value
 
 
-def rates(asked: StreamJob, rate: str | None, sources: Sequence[str]) -> dict[str, float]:
-    """Records per second of every stream, and of the tables that `--source` names."""
-    known = [*(stream.name for stream in asked.spec.streams), *(table.name for table in asked.spec.tables)]
+def rates(asked: StreamJob, rate: str | None, sources: Sequence[str], *, some: bool = True) -> dict[str, float]:
+    """Records per second of every stream, and of the tables that `--source` names; `some` refuses a load of none."""
+    known = names(asked)
     found: dict[str, float] = {}
     for text in sources:
         name, equals, of_source = text.partition("=")
@@ -81,10 +81,15 @@ def rates(asked: StreamJob, rate: str | None, sources: Sequence[str]) -> dict[st
         raise RefusedError(message, option="--rate")
     if rate is not None:
         found |= dict.fromkeys(missing, number(rate, "--rate"))
-    if not any(found.values()):
+    if some and not any(found.values()):
         message = "no records at all: a plan needs a rate above 0"
         raise RefusedError(message, option="--rate" if rate is not None else "--source")
     return found
+
+
+def names(asked: StreamJob) -> list[str]:
+    """The streams and tables of a job."""
+    return [*(stream.name for stream in asked.spec.streams), *(table.name for table in asked.spec.tables)]
 
 
 def check_source(name: str, known: Collection[str], option: str) -> None:

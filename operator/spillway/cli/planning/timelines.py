@@ -17,7 +17,7 @@ from spillway.simulation.runs import Event, Kind, Row, Run
 _LEVELS = " ▁▂▃▄▅▆▇█"
 _WRITTEN = " .:-=+*%#"
 _MOST = 40  # events on a screen; the rest is in the JSON
-_ASIDE = 26  # columns for the numbers beside a curve
+_ASIDE = 32  # columns for the numbers beside a curve
 _MARKS: Mapping[Kind, tuple[str, str]] = {
     Kind.RESIZE: ("cyan", "r"),
     Kind.SWITCH: ("magenta", "s"),
@@ -71,6 +71,8 @@ class _Drawing:
         table.add_column(no_wrap=True, overflow="ellipsis")
         for title, line, note in self._lines(run, buckets):
             table.add_row(Text(title, "dim"), line, Text(f"  {note}", "dim"))
+        end = sizes.duration(run.rows[-1].at + run.every)
+        table.add_row("", Text("0" + end.rjust(len(buckets) - 1), "dim"), "")
         return table
 
     def _lines(self, run: Run, buckets: Sequence[Sequence[Row]]) -> Iterator[tuple[str, Text, str]]:
@@ -82,11 +84,12 @@ class _Drawing:
         if any(row.cores for row in run.rows):
             yield "cores", *self._sizes(buckets, lambda row: row.cores)
         if run.events:
-            yield "changes", self._marks(run.events, run.rows[-1].at + run.every), "r resize, s switch, ! fault"
+            yield "changes", self._marks(run.events, run.rows[-1].at + run.every), "resize, switch, ! fault"
 
     def _sizes(self, buckets: Sequence[Sequence[Row]], of: Callable[[Row], int]) -> tuple[Text, str]:
         found = [of(row) for bucket in buckets for row in bucket]
-        return self._curve(buckets, of, max(found), "green"), f"{min(found)} to {max(found)}"
+        note = f"{min(found)} to {max(found)}" if min(found) < max(found) else f"{found[0]} all the time"
+        return self._curve(buckets, of, max(found), "green"), note
 
     def _curve(self, buckets: Sequence[Sequence[Row]], of: Callable[[Row], float], top: float, look: str) -> Text:
         """The highest of each bucket, in eighths of the top."""
@@ -123,16 +126,11 @@ class _Drawing:
         if not run.events:
             yield Text("nothing was changed\n", "dim")
             return
-        table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
-        table.add_column("at", justify="right", no_wrap=True)
-        table.add_column("what", no_wrap=True)
-        table.add_column("change", max_width=30)
-        table.add_column("why")
+        table = Table.grid(padding=(0, 1, 0, 0))
+        table.add_column(width=sheets.LABEL - 2, justify="right", no_wrap=True)
         for event in run.events[:_MOST]:
-            look = _MARKS[event.kind][0]
-            table.add_row(
-                _clock(event.at), Text(str(event.kind), look), self._change(event), Text(terminal.clean(event.sentence))
-            )
+            what = Text.assemble((str(event.kind), _MARKS[event.kind][0]), " ", self._change(event))
+            table.add_row(_clock(event.at), Text.assemble(what, "\n", (terminal.clean(event.sentence), "dim")))
         yield table
         if len(run.events) > _MOST:
             yield Text(f"and {len(run.events) - _MOST} more; -o json has all of them", "dim")
@@ -140,11 +138,11 @@ class _Drawing:
 
     def _change(self, event: Event) -> Text:
         arrow = "->" if self.ascii else "→"
-        parts = [
-            f"{name} {event.before.get(name, '')} {arrow} {event.after[name]}".replace("  ", " ")
-            for name in event.after
-        ]
-        return Text(", ".join(parts) or ", ".join(event.segments))
+        alike: dict[tuple[str, str], list[str]] = {}
+        for name, after in event.after.items():
+            alike.setdefault((event.before.get(name, ""), after), []).append(name)
+        parts = [f"{', '.join(names)} {before} {arrow} {after}" for (before, after), names in alike.items()]
+        return Text("; ".join(parts) or ", ".join(event.segments))
 
     # Comparison
 
