@@ -237,7 +237,8 @@ def _spread(total: int, plan: Plan | None, seen: Seen, problem: Problem) -> dict
     }
     held = {name: max(wanted.get(name, 1), count) for name, count in asked.items()} or dict(wanted)
     while sum(held.values()) > max(total, len(held)):
-        most = max(held, key=lambda name: (held[name] - wanted.get(name, 1), held[name], name))
+        spared = (name for name in held if held[name] > 1)  # a segment without a slot would stand still
+        most = max(spared, key=lambda name: (held[name] - wanted.get(name, 1), held[name], name))
         held[most] -= 1
     return held
 
