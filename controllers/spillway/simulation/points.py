@@ -40,34 +40,35 @@ _LESS = 0.9  # where the two models do not agree about what is too much
 class Point:
     """What holds at some rates with some sizes.
 
-    `costs` are seconds of a slot for one record, by node. `base` is the latency without queues that last. Its
-    distribution is taken to be lognormal, as it is positive and has a long tail: `log_mean` and `log_deviation`.
+    `costs` are seconds of a slot for one record, by node. `base` is the latency without queues that last, with μ and
+    σ². Its distribution is taken to be a gamma distribution of the shape k = μ²/σ²: positive, with a tail, exact for
+    one exponential queue, and nearly normal for many phases. By Wilson and Hilferty the cube root of x/μ is then
+    normal with the mean 1 - 1/(9k) and the variance 1/(9k), `ninth`. Waits in frames end at a deadline and have no
+    tail, so quantiles are rather too high.
     """
 
     costs: Mapping[str, float]
     base: Moments
-    log_mean: float
-    log_deviation: float
+
+    @property
+    def ninth(self) -> float:
+        """1/(9k)."""
+        return self.base.variance / (9 * self.base.mean**2) if self.base.mean and self.base.finite else 0.0
 
     def within(self, bound: float) -> float:
         """The share of records with a base of at most that."""
         if bound <= 0:
             return 0.0
-        if self.log_deviation == 0:
+        ninth = self.ninth
+        if not ninth:
             return 1.0 if self.base.mean <= bound else 0.0
-        return (1 + math.erf((math.log(bound) - self.log_mean) / (self.log_deviation * math.sqrt(2)))) / 2
+        deviations = (math.cbrt(bound / self.base.mean) - 1 + ninth) / math.sqrt(ninth)
+        return (1 + math.erf(deviations / math.sqrt(2))) / 2
 
     def quantile(self, deviations: float) -> float:
-        """The base at so many standard deviations of its logarithm."""
-        return math.exp(self.log_mean + deviations * self.log_deviation) if self.base.mean else 0.0
-
-
-def point(costs: Mapping[str, float], base: Moments) -> Point:
-    """With μ and σ² of the base, its logarithm has the variance ln(1+σ²/μ²) and the mean ln μ less half of that."""
-    if not base.mean or not base.finite:
-        return Point(costs, base, base.mean, 0.0)
-    spread = math.log1p(base.variance / base.mean**2)
-    return Point(costs, base, math.log(base.mean) - spread / 2, math.sqrt(spread))
+        """The base at a quantile of the normal distribution that its cube root has."""
+        ninth = self.ninth
+        return self.base.mean * max(0.0, 1 - ninth + deviations * math.sqrt(ninth)) ** 3
 
 
 class Points:
@@ -108,7 +109,7 @@ class Points:
             factor *= FULL / fullest
             costs = priced.costs(factor)
         base = self._base(settings, paradigms, {name: rate * factor for name, rate in rates.items()})
-        return point(costs, base)
+        return Point(costs, base)
 
     def _base(self, settings: Settings, paradigms: Mapping[str, Paradigm], rates: Mapping[str, float]) -> Moments:
         job = self.job
