@@ -8,6 +8,7 @@ or not by luck. A relative tolerance would move the problem: whoever sits on its
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable
 from fractions import Fraction
@@ -23,9 +24,12 @@ RATE_GRID = 10**60
 
 def exact(value: Number) -> Fraction:
     """The number that somebody wrote: 0.1 is a tenth, not the binary fraction next to it."""
-    if isinstance(value, float):
-        return Fraction(repr(value))  # the shortest decimal that means this float
-    return Fraction(value)
+    return _decimal(value) if isinstance(value, float) else Fraction(value)
+
+
+@functools.lru_cache(maxsize=16384)  # costs are asked for again and again, and to read a decimal takes 3 us
+def _decimal(value: float) -> Fraction:
+    return Fraction(repr(value))  # the shortest decimal that means this float
 
 
 def approximate(value: Fraction) -> float:

@@ -111,6 +111,9 @@ class Estimate:
         self._framed = {output for node in flow.nodes for output in (o.name for o in node.outputs if o.framed)}
         self._fillings: dict[Edge, Filling] = {}
         self._busy: dict[str, Busy] = {}
+        self._frames: dict[str, _Frame] = {}
+        self._coming: dict[str, list[Stream]] = {}
+        self._queues: dict[Sequence[str], Moments] = {}
         self._slowdown: float | None = None
 
     def around_of(self, name: str) -> set[str]:
@@ -129,12 +132,18 @@ class Estimate:
             self._fillings.pop(edge, None)
         for other in self.around_of(name):
             self._busy.pop(other, None)
+            self._frames.pop(other, None)
+            self._coming.pop(other, None)
+        self._queues.clear()
         self._slowdown = None
 
     def forget_all(self) -> None:
         """Anything may have changed."""
         self._fillings.clear()
         self._busy.clear()
+        self._frames.clear()
+        self._coming.clear()
+        self._queues.clear()
         self._slowdown = None
 
     def filling(self, output: str, reader: str) -> Filling:
@@ -237,7 +246,11 @@ class Estimate:
         pace = math.fsum(self.nodes[member].rate * self.each(member) for member in group if self.nodes[member].rate)
         if max(pace, *(math.fsum(need[kind] for need in needs) for kind in range(3))) >= full:
             return {Phase.QUEUE: NEVER, Phase.CPU: cpu}
-        return {Phase.QUEUE: self._queue(group) + self._network(group, needs) + self._bulks(group), Phase.CPU: cpu}
+        queue = self._queues.get(group)
+        if queue is None:
+            queue = self._queue(group) + self._network(group, needs) + self._bulks(group)
+            self._queues[group] = queue
+        return {Phase.QUEUE: queue, Phase.CPU: cpu}
 
     def _batch(self, name: str) -> dict[Phase, Moments]:
         engine, node = self.around.engines[name], self.nodes[name]
@@ -248,6 +261,12 @@ class Estimate:
 
     def _frame(self, name: str) -> _Frame:
         """A message with all that is in it, as the slot meets it."""
+        found = self._frames.get(name)
+        if found is None:
+            found = self._frames[name] = self._message(name)
+        return found
+
+    def _message(self, name: str) -> _Frame:
         node, needs = self.nodes[name], self.busy(name)
         records = node.rate / needs.messages if needs.messages else 1.0
         spread = max((self.filling(output, name).spread for output in node.inputs), default=0.0)
@@ -304,6 +323,12 @@ class Estimate:
 
     def _streams(self, name: str) -> list[Stream]:
         """What comes to one slot, but for batches: from each of the buffers that are filled for its partitions."""
+        found = self._coming.get(name)
+        if found is None:
+            found = self._coming[name] = self._arriving(name)
+        return found
+
+    def _arriving(self, name: str) -> list[Stream]:
         node, slots = self.nodes[name], self.around.settings[name].parallelism
         if not node.inputs and not node.topics:
             return [Stream(node.rate / slots, 1.0, 1)]

@@ -33,7 +33,9 @@ from spillway.model.operators import Paradigm
 def build(draft: Draft) -> Plan:
     """The plan that a draft has become, feasible or not."""
     problem = draft.operators.problem
-    works = bottlenecks.follow(_sped_up(draft), draft.settings, problem.workload, problem.slot)
+    works = _followed(draft)
+    if any(work.demand.most > work.slots for work in works):  # then less gets through behind the fullest
+        works = bottlenecks.follow(_sped_up(draft), draft.settings, problem.workload, problem.slot)
     loads = {work.node.name: _load(draft, work) for work in works}
     segments = tuple(_segment(draft, node.name, loads) for node in draft.flow.nodes if node.name in draft.segments)
     groups = tuple(sorted(set(draft.shared.values())))
@@ -67,10 +69,8 @@ def build(draft: Draft) -> Plan:
 
 def holds(draft: Draft) -> bool:
     """Whether it has no bottleneck, with headroom and without rounding."""
-    problem = draft.operators.problem
-    share = 1 - exact.exact(problem.headroom)
-    works = bottlenecks.follow(_sped_up(draft), draft.settings, problem.workload, problem.slot, limited=False)
-    demands = {work.node.name: work.demand for work in works if work.node.name in draft.segments}
+    share = 1 - exact.exact(draft.operators.problem.headroom)
+    demands = {work.node.name: work.demand for work in _followed(draft) if work.node.name in draft.segments}
     for name, demand in demands.items():
         slots = draft.settings[name].parallelism
         if name in draft.engines:
@@ -84,8 +84,19 @@ def holds(draft: Draft) -> bool:
     return True
 
 
+def _followed(draft: Draft) -> tuple[Work, ...]:
+    """All nodes without rounding, were all to get through; once for the same settings, because it takes its time."""
+    if draft.followed is None or draft.followed[0] != draft.settings:
+        problem = draft.operators.problem
+        works = bottlenecks.follow(_sped_up(draft), draft.settings, problem.workload, problem.slot, limited=False)
+        draft.followed = (dict(draft.settings), works)
+    return draft.followed[1]
+
+
 def _sped_up(draft: Draft) -> Flow:
     """The flow as batches do it; the network is no faster for them."""
+    if not draft.engines:
+        return draft.flow
     return Flow(_faster(node, draft.engines.get(node.name)) for node in draft.flow.nodes)
 
 

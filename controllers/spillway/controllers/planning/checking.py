@@ -21,12 +21,17 @@ from spillway.model.operators import Paradigm
 MOST = 1e15
 
 
-def refused(problem: Problem, keep: Plan | None) -> Planned | None:
-    """The answer where nothing is to be planned; None where all makes sense."""
+def refused(problem: Problem) -> Planned | None:
+    """The answer to a question that makes no sense; None where it does."""
     wrong = next(_wrong(problem), "")
-    if wrong:
-        return _refusal(Reason.INVALID, wrong, ())
-    operators, inputs = Operators(problem), texts.inputs(problem)
+    return _refusal(Reason.INVALID, wrong, ()) if wrong else None
+
+
+def unfit(operators: Operators, keep: Plan | None) -> Planned | None:
+    """The answer where operators don't go with it; None where they do."""
+    inputs = texts.inputs(operators.problem)
+    if wrong := next(_uncountable(operators), ""):
+        return _refusal(Reason.INVALID, wrong, inputs)
     if wrong := next(_unpinned(operators), ""):
         return _refusal(Reason.NO_BATCHES, wrong, inputs)
     if keep is not None and (wrong := next(_unkept(operators, keep), "")):
@@ -79,7 +84,9 @@ def _wrong(problem: Problem) -> Iterator[str]:
         yield "to schedule a batch takes for ever"
     if not problem.hop.finite:
         yield "the log takes for ever for a frame"
-    operators = Operators(problem)
+
+
+def _uncountable(operators: Operators) -> Iterator[str]:
     for name, station in operators.stations.items():
         numbers = (
             station.rate,

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from spillway.controllers.costmodel import chaining
+from spillway.controllers.costmodel.bottlenecks import Work
 from spillway.controllers.costmodel.flow import Flow, Setting
 from spillway.controllers.latency import paths, prediction, stations
 from spillway.controllers.latency.batches import Engine
@@ -20,6 +21,7 @@ from spillway.controllers.latency.queueing import Variability
 from spillway.controllers.latency.segments import Circumstances, Edge, Estimate
 from spillway.controllers.latency.stations import SLACK
 from spillway.controllers.latency.windows import Window
+from spillway.controllers.planning.plan import Plan
 from spillway.controllers.planning.problem import Chaining, Traits
 from spillway.controllers.planning.shapes import Operators, Segments, Shape
 
@@ -89,9 +91,12 @@ class Draft:
         )  # fmt: skip
         self.estimate = Estimate(self.flow, self.nodes, around)
         self._deviations = math.sqrt(problem.promise.quantile / (1 - problem.promise.quantile))  # of Cantelli's bound
+        self._owner = {output: node.name for output, node in self.flow.owners.items()}
         self._stays: dict[str, Moments] = {}
+        self._full: dict[str, float] = {}
         self._trips: dict[Edge, Moments] = {}
         self.path: tuple[str, ...] = ()
+        self.followed: tuple[dict[str, Setting], tuple[Work, ...]] | None = None
         for head in sorted(shape.batches):
             self.widen(head, 1)
 
@@ -118,24 +123,40 @@ class Draft:
             self.deadlines[output] = self.cap if alone else min(self.cap, span)
         self._changed(name)
 
+    def reframe_as(self, plan: Plan) -> None:
+        """The frames of another plan with the same segments."""
+        for name in self.framed():
+            self.reframe(name, max(1, min(plan[name].frame or 1, self.largest[name])))
+
     def begin(self, settings: Mapping[str, Setting]) -> None:
         """Other settings for all segments, and frames that are in no hurry."""
         self.settings.update(settings)
         self.deadlines.update(dict.fromkeys(self.deadlines, self.cap))
+        self._forget()
         self.share(())
 
     def postpone(self, deadlines: Mapping[str, float]) -> None:
         """Other deadlines."""
         for output, deadline in deadlines.items():
             self.deadlines[output] = deadline
-        for name in {self.flow.owners[output].name for output in deadlines}:
+        for name in {self._owner[output] for output in deadlines}:
             self._changed(name)
 
     def share(self, groups: Iterable[tuple[str, ...]]) -> None:
         """Which segments share a slot, from now on; those of one alone don't."""
+        self._share({name: tuple(sorted(group)) for group in groups if len(group) > 1 for name in group})
+
+    def _share(self, shared: Mapping[str, tuple[str, ...]]) -> None:
+        moved = [name for name in {*self.shared, *shared} if self.shared.get(name) != shared.get(name)]
         self.shared.clear()
-        self.shared.update({name: tuple(sorted(group)) for group in groups if len(group) > 1 for name in group})
-        self._forget()
+        self.shared.update(shared)
+        for name in moved:
+            self._stays.pop(name, None)
+            self._full.pop(name, None)
+            for edge in self.sends(name):
+                self._trips.pop(edge, None)
+        if moved and self.operators.problem.slot.sharing > 1:
+            self._forget()
 
     def saved(self) -> Saved:
         """As it is now, to come back to."""
@@ -143,15 +164,19 @@ class Draft:
 
     def restore(self, saved: Saved) -> None:
         """As it was."""
+        changed = {name for name, setting in saved.settings.items() if self.settings[name] is not setting}
+        changed |= {self._owner[o] for o, deadline in saved.deadlines.items() if self.deadlines[o] != deadline}
+        changed |= {name for name, engine in saved.engines.items() if self.engines[name] is not engine}
         self.settings.update(saved.settings)
         self.deadlines.update(saved.deadlines)
         self.engines.update(saved.engines)
-        self.shared.clear()
-        self.shared.update(saved.shared)
-        self._forget()
+        for name in sorted(changed):
+            self._changed(name)
+        self._share(saved.shared)
 
     def _forget(self) -> None:
         self.estimate.forget_all()
+        self._full.clear()
         self._stays.clear()
         self._trips.clear()
 
@@ -165,6 +190,7 @@ class Draft:
         for other in self.estimate.around_of(name):
             for member in self.shared.get(other, (other,)):
                 self._stays.pop(member, None)
+                self._full.pop(member, None)
 
     # What it would be like
 
@@ -178,6 +204,17 @@ class Draft:
 
     def fullness(self, name: str) -> float:
         """The part of what may be used of the slots, or cores, of a segment, that is used."""
+        found = self._full.get(name)
+        if found is None:
+            found = self._full[name] = self._fullness(name)
+        return found
+
+    def busy(self, name: str) -> float:
+        """The slots, or parts of one, that a segment needs with its frames, of the share that may be used."""
+        needs = self.estimate.busy(name)
+        return max(needs.cpu, needs.network_in, needs.network_out) / self.operators.share
+
+    def _fullness(self, name: str) -> float:
         share = self.operators.share
         if name in self.shape.batches:
             engine, cores = self.engines[name], self.settings[name].parallelism
@@ -186,9 +223,11 @@ class Draft:
         limit = self.limits.get(name)
         if limit is not None and self.settings[name].parallelism > limit:
             return math.inf
-        needs = [self.estimate.busy(member) for member in self.shared.get(name, (name,))]
+        if name not in self.shared:
+            return self.busy(name) / self.settings[name].parallelism
+        needs = [self.estimate.busy(member) for member in self.shared[name]]
         need = max(math.fsum(need[kind] for need in needs) for kind in range(3))
-        return need / share / self.settings[name].parallelism
+        return need / share
 
     def quantile(self) -> float:
         """The promised quantile of the worst way; `path` has its segments then."""
@@ -208,6 +247,20 @@ class Draft:
 
     def _rank(self, mean: float, variance: float) -> float:
         return mean + self._deviations * math.sqrt(variance)
+
+    def stay(self, name: str) -> float:
+        """Seconds that a record stays in a segment, on average."""
+        return self._stays[name].mean if name in self._stays else 0.0
+
+    def in_time(self, name: str, cores: int) -> bool:
+        """Whether so many cores can do all of a batch within some interval, with headroom."""
+        schedule, longest = self.operators.problem.schedule or ZERO, INTERVALS[-1]
+        done = self.busy(name) / self.speedups[name] / cores
+        return done + schedule.mean / longest / self.operators.share <= 1 + self.tolerance
+
+    def reads(self, name: str) -> set[str]:
+        """The segments that a segment reads."""
+        return {self._owner[output] for output in self.nodes[name].inputs}
 
     @property
     def slots(self) -> int:
@@ -250,7 +303,7 @@ class Draft:
                 frame = max(1, min(self.largest[name], int(batch)))
                 self.settings[name] = dataclasses.replace(self.settings[name], frame=frame)
             self.estimate.forget(name)
-            if self.fullness(name) <= 1 + self.tolerance:
+            if self._fullness(name) <= 1 + self.tolerance:
                 return
 
 

@@ -1,30 +1,44 @@
 """Slots and cores of a shape: as few as keep the promise.
 
-It begins with what no frames can spare (see `shapes`), with segments of one slot packed together, first the ones that
-need most (first-fit decreasing), and tunes the frames. While that does not keep the promise, the one change that helps
-most is made: one slot more for a segment on the fullest slot or on the worst way, or a slot of its own for one that
-shares. At the end what turned out to be too much is taken back, slot by slot.
+A time to fill frames says all the rest: the frames, what segments need with these, hence their slots and cores, and
+which segments with less than one slot fit on one together (the ones that need most first, each where it still fits:
+first-fit decreasing). So the sweep over times (see `tuning`) gives plans that are large enough, with ever fewer slots
+and ever longer waits; the cheapest that keeps the promise is taken. If none does, slots are added where that helps
+most: to a segment of the worst way, or as a slot of its own for one that shares. From there the descent makes frames
+better, and what turns out to be too much is taken back: a slot of one segment, or a slot of which others can take over
+all.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from spillway.controllers.latency.stations import SLACK
 from spillway.controllers.planning import tuning
-from spillway.controllers.planning.draft import Draft, Score
+from spillway.controllers.planning.draft import Draft, Saved, Score
 from spillway.controllers.planning.plan import Plan
 from spillway.controllers.planning.problem import Chaining
 from spillway.controllers.planning.shapes import Operators, Shape, least
 from spillway.controllers.planning.tuning import Effort
 
-# Changes that add slots, at the most. The first eight add one, later ones a quarter of what there is, so this is
+# Times that slots and frames are fitted to one another: with more slots there are more buffers, each takes longer to
+# fill, and frames of the same time are smaller. It settles at once unless a segment is on the edge of one slot more.
+_ROUNDS = 4
+# Changes that add slots, at the most. The first ones add one slot, later ones a quarter of what there is, so this is
 # enough to get from 1 to 10 000.
-STEPS = 48
+_STEPS, _SINGLE = 48, 8
+# Segments of the worst way that are tried for one slot more: those where records stay the longest.
+_LONGEST = 6
+# Changes of frames for each slot that is tried to be saved.
+_CHANGES = 40
+# Slots too many that may still be saved: more than that has never been.
+_SAVED = 2
 
 Group = tuple[str, ...]
+Change = Callable[[Draft], None]
 
 
 class Limits(NamedTuple):
@@ -67,82 +81,126 @@ def fit(
 ) -> Fitted:
     """The fewest slots for a shape; what comes closest when nothing within the limits is enough.
 
-    With `start`, its frames are the first that are tried.
+    With `start`, its frames are tried too.
     """
     draft = Draft(operators, shape, tolerance=tolerance)
-    for head in draft.segments:
-        draft.widen(head, _fewest(operators, draft, head, limits))
-    draft.share(packed(draft, 1.0))
-    if start is not None:
-        for name in draft.framed():
-            draft.reframe(name, min(start[name].frame or 1, draft.largest[name]))
-    score = tuning.tune(draft, effort, warm=start is not None)
-    return _trim(*_grow(draft, score, limits, effort), limits, effort)
+    score = _sweep(draft, limits, effort, start)
+    if not score.keeps(draft.cap):
+        score = _grow(draft, tuning.descend(draft, score, effort.changes), limits, effort)
+    score = tuning.descend(draft, score, effort.changes)
+    bound = operators.bound(shape).cost
+    if score.keeps(draft.cap) and draft.slots + draft.cores <= limits.cost + _SAVED:
+        score = _save(draft, score, effort, bound)
+    return Fitted(draft, score)
 
 
-def _fewest(operators: Operators, draft: Draft, head: str, limits: Limits) -> int:
-    need = operators.need(draft.segments[head]) / operators.share
-    if head in draft.shape.batches:
-        return int(min(least(need / draft.speedups[head]), max(1, limits.cores)))
-    return int(min(least(need), max(1, limits.slots), draft.limits.get(head, math.inf)))
+def _sweep(draft: Draft, limits: Limits, effort: Effort, start: Plan | None) -> Score:
+    """The cheapest of the plans that the times give; if none keeps the promise, the one that is the least late."""
+    best: tuple[tuple[float, ...], Saved] | None = None
+    for time in itertools.chain([None] if start is not None else [], tuning.times(draft.cap, effort)):
+        _lay(draft, time, start, limits)
+        score, allowed = draft.score(), limits.allow(draft)
+        cost = draft.slots + draft.cores
+        good = allowed and score.keeps(draft.cap)
+        rank = (0.0, cost, score.quantile) if good else (1.0 if allowed else 2.0, *score, cost)
+        if best is None or rank < best[0]:
+            best = (rank, draft.saved())
+    if best is not None:
+        draft.restore(best[1])
+    return draft.score()
 
 
-def packed(draft: Draft, filled: float) -> list[Group]:
-    """First-fit decreasing: segments of one slot together, as long as they fill no more than this part of it."""
+def _lay(draft: Draft, time: float | None, start: Plan | None, limits: Limits) -> None:
+    """Frames that take so long to fill, or those of `start`; slots and cores for these; groups that share a slot."""
+    draft.share(())
+    for _ in range(_ROUNDS):
+        if time is not None:
+            tuning.fill(draft, time)
+        elif start is not None:
+            draft.reframe_as(start)
+        wanted = {name: _needed(draft, name, limits) for name in draft.segments}
+        changed = [name for name, slots in wanted.items() if slots != draft.settings[name].parallelism]
+        for name in changed:
+            draft.widen(name, wanted[name])
+        if not changed:
+            break
+    draft.share(_packed(draft))
+
+
+def _needed(draft: Draft, name: str, limits: Limits) -> int:
+    """Slots for what a segment needs now; of cores, as many as one interval at least is long enough for."""
+    if name not in draft.shape.batches:
+        return int(max(1, min(least(draft.busy(name)), limits.slots, draft.limits.get(name, math.inf))))
+    cores = least(draft.busy(name) / draft.speedups[name])
+    while cores < limits.cores and not draft.in_time(name, int(cores)):
+        cores += 1 if cores < _SINGLE else cores // 4
+    return int(max(1, min(cores, limits.cores)))
+
+
+def _packed(draft: Draft) -> list[Group]:
+    """First-fit decreasing: segments of one slot together, as long as one slot is enough for all."""
     if draft.operators.problem.chaining is Chaining.NEVER:
         return []
-    single = [name for name in draft.record if draft.settings[name].parallelism == 1]
-    needs = {name: draft.operators.need(draft.segments[name]) / draft.operators.share for name in single}
+    single = {name: draft.busy(name) for name in draft.record if draft.settings[name].parallelism == 1}
     groups: list[list[str]] = []
     left: list[float] = []
-    for name in sorted(single, key=lambda name: (-needs[name], name)):
-        place = next((i for i, room in enumerate(left) if needs[name] <= room), None)
+    for name in sorted(single, key=lambda name: (-single[name], name)):
+        place = next((i for i, room in enumerate(left) if single[name] <= room), None)
         if place is None:
             groups.append([name])
-            left.append(filled - needs[name])
+            left.append(1 - single[name])
         else:
             groups[place].append(name)
-            left[place] -= needs[name]
+            left[place] -= single[name]
     return [tuple(group) for group in groups]
 
 
-def _grow(draft: Draft, score: Score, limits: Limits, effort: Effort) -> tuple[Draft, Score]:
+def _grow(draft: Draft, score: Score, limits: Limits, effort: Effort) -> Score:
     """One change after the other until the promise is kept, or nothing helps, or nothing more may be had."""
-    best, saved = score, draft.saved()
-    for step in range(STEPS):
+    best, saved, stuck = score, draft.saved(), 0
+    for step in range(_STEPS):
         if score.keeps(draft.cap):
-            return draft, score
-        options = [option for option in _more(draft, score, step) if _allowed(draft, option, limits)]
-        if not options:
+            return score
+        tried = [(_tried(draft, change, limits), i, change) for i, change in enumerate(_more(draft, score, step))]
+        possible = [(found, i, change) for found, i, change in tried if found is not None]
+        if not possible or stuck > _SINGLE:
             break
-        found = min((_tried(draft, option), i) for i, option in enumerate(options))
-        options[found[1]](draft)
-        score = tuning.tune(draft, effort, warm=True)
+        min(possible, key=lambda option: option[:2])[2](draft)
+        score = tuning.descend(draft, draft.score(), effort.changes // 4)
+        stuck = 0 if score < best else stuck + 1
         if score < best:
             best, saved = score, draft.saved()
-    if score.keeps(draft.cap):
-        return draft, score
-    draft.restore(saved)
-    return draft, draft.score()
-
-
-Change = Callable[[Draft], None]
+    if not score.keeps(draft.cap):
+        draft.restore(saved)
+    return draft.score()
 
 
 def _more(draft: Draft, score: Score, step: int) -> Iterator[Change]:
     """Changes that cost something and may help."""
-    names = tuning.fullest(draft) if score.overload > 0 else [name for name in draft.path if name in draft.segments]
+    if score.overload > 0:
+        names = list(tuning.fullest(draft))
+    else:
+        own = [name for name in draft.path if name in draft.segments]
+        names = sorted(own, key=lambda name: (-draft.stay(name), name))[:_LONGEST]
     groups = {draft.shared[name] for name in names if name in draft.shared}
     for group in sorted(groups):
         yield from (_apart(name) for name in group)
     for name in names:
         if name not in draft.shared:
             now = draft.settings[name].parallelism
-            yield _wider(name, now + (1 if step < 8 else max(1, now // 4)))
+            yield _wider(name, now + (1 if step < _SINGLE else max(1, now // 4)))
 
 
 def _wider(name: str, parallelism: int) -> Change:
-    return lambda draft: draft.widen(name, parallelism)
+    """More or fewer slots, and frames that take as long to fill as before in more or fewer buffers."""
+
+    def change(draft: Draft) -> None:
+        factor = draft.settings[name].parallelism / parallelism
+        draft.widen(name, parallelism)
+        own = set(draft.framed())
+        tuning.rescale(draft, sorted(({name} | draft.reads(name)) & own), factor)
+
+    return change
 
 
 def _apart(name: str) -> Change:
@@ -153,43 +211,54 @@ def _apart(name: str) -> Change:
     return change
 
 
-def _allowed(draft: Draft, change: Change, limits: Limits) -> bool:
-    saved = draft.saved()
-    change(draft)
-    allowed = limits.allow(draft) and all(
-        draft.settings[name].parallelism <= limit for name, limit in draft.limits.items()
-    )
-    draft.restore(saved)
-    return allowed
+def _together(one: Group, other: Group) -> Change:
+    def change(draft: Draft) -> None:
+        groups = {group for group in draft.shared.values() if group not in (one, other)}
+        draft.share([*sorted(groups), (*one, *other)])
+
+    return change
 
 
-def _tried(draft: Draft, change: Change) -> Score:
-    saved = draft.saved()
+def _tried(draft: Draft, change: Change, limits: Limits) -> Score | None:
+    """How good it would be; None when it is more than may be had."""
+    saved, path = draft.saved(), draft.path
     change(draft)
-    score = draft.score()
+    score = draft.score() if limits.allow(draft) else None
     draft.restore(saved)
-    draft.score()  # so that its path is the one of the draft again
+    draft.path = path
     return score
 
 
-def _trim(draft: Draft, score: Score, limits: Limits, effort: Effort) -> Fitted:
-    """Take back, slot by slot, what is not needed; the widest segment first."""
-    if not score.keeps(draft.cap):
-        return Fitted(draft, score)
-    trimmed = True
-    while trimmed:
-        trimmed = False
-        wide = [name for name in draft.segments if draft.settings[name].parallelism > _floor(draft, name, limits)]
-        for name in sorted(wide, key=lambda name: (-draft.settings[name].parallelism, name)):
-            saved = draft.saved()
-            draft.widen(name, draft.settings[name].parallelism - 1)
-            found = tuning.tune(draft, effort, warm=True)
+def _save(draft: Draft, score: Score, effort: Effort, bound: float) -> Score:
+    """Take back, slot by slot, what is not needed, until it costs the least that its shape can."""
+    tries, saving = effort.savings, True
+    while saving and tries > 0 and draft.slots + draft.cores > bound:
+        saving = False
+        for change in itertools.islice(_fewer(draft), tries):
+            saved, tries = draft.saved(), tries - 1
+            change(draft)
+            found = tuning.descend(draft, draft.score(), min(_CHANGES, effort.changes))
             if found.keeps(draft.cap):
-                score, trimmed = found, True
+                score, saving = found, True
                 break
             draft.restore(saved)
-    return Fitted(draft, score)
+    if not saving:
+        draft.score()
+    return score
 
 
-def _floor(draft: Draft, name: str, limits: Limits) -> int:
-    return _fewest(draft.operators, draft, name, limits)
+def _fewer(draft: Draft) -> Iterable[Change]:
+    """Changes that save a slot or core, and that frames might make possible; the most likely first."""
+    share, found = draft.operators.share, list[tuple[float, str, Change]]()
+    needs = {name: draft.operators.need(draft.segments[name]) / share for name in draft.segments}
+    for name in draft.segments:
+        fewer, speedup = draft.settings[name].parallelism - 1, draft.speedups.get(name, 1.0)
+        if fewer >= least(needs[name] / speedup):
+            found.append((needs[name] / speedup / fewer, name, _wider(name, fewer)))
+    if draft.operators.problem.chaining is not Chaining.NEVER:
+        single = {draft.shared.get(name, (name,)) for name in draft.record if draft.settings[name].parallelism == 1}
+        for one, other in itertools.combinations(sorted(single), 2):
+            need = math.fsum(needs[name] for name in (*one, *other))
+            if need <= 1:
+                found.append((need, one[0], _together(one, other)))
+    return (change for _, _, change in sorted(found, key=lambda option: option[:2]))

@@ -21,10 +21,13 @@ FEW = 12
 
 def plan(problem: Problem, *, keep: Plan | None = None) -> Planned:
     """The decision; with `keep`, its segments and paradigms stay, and only their settings are chosen anew."""
-    refused = checking.refused(problem, keep)
+    refused = checking.refused(problem)
     if refused is not None:
         return refused
     operators = Operators(problem)
+    unfit = checking.unfit(operators, keep)
+    if unfit is not None:
+        return unfit
     if keep is None:
         candidates = shapes.candidates(operators)
     else:
@@ -44,7 +47,7 @@ def plan(problem: Problem, *, keep: Plan | None = None) -> Planned:
 def effort(operators: Operators, keep: Plan | None) -> Effort:
     """How much is tried."""
     if keep is not None:
-        return tuning.QUICK
+        return tuning.RESIZE
     return tuning.THOROUGH if len(operators.names) <= FEW else tuning.BRISK
 
 

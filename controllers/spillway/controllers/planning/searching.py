@@ -56,7 +56,7 @@ def cheapest(
         if tried and (len(failed) >= SHAPES or left <= 0):
             break
         left -= len(shape.segments)
-        limits = room if best is None else Limits(room.slots, room.cores, best.cost)
+        limits = room if best is None else Limits(room.slots, room.cores, _worth(bound, best))
         fitted = fit(operators, shape, limits, effort, start)
         if not fitted.feasible:
             failed.append(fitted)
@@ -74,9 +74,13 @@ def key(fitted: Fitted) -> tuple[int, int, int, int, float, Shape]:
 
 
 def _may_win(bound: Bound, best: Fitted) -> bool:
-    if bound.cost != best.cost:
-        return bound.cost < best.cost
-    return bound.cores < best.draft.cores or (bound.cores == best.draft.cores and key(best)[2] > 1)
+    return bound.cost <= _worth(bound, best)
+
+
+def _worth(bound: Bound, best: Fitted) -> int:
+    """What a plan of a shape may cost to win: as much as the best only with fewer cores, or where that is slow."""
+    equal = bound.cores < best.draft.cores or (bound.cores == best.draft.cores and key(best)[2] > 1)
+    return best.cost if equal else best.cost - 1
 
 
 def fit(operators: Operators, shape: Shape, limits: Limits, effort: Effort, start: Plan | None = None) -> Fitted:

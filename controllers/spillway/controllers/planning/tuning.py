@@ -15,7 +15,7 @@ comes, a frame leaves so early that all deadlines of the worst way and what the 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from spillway.controllers.planning.draft import Draft, Score
@@ -30,50 +30,50 @@ class Effort(NamedTuple):
     Attributes:
         times: how many times to fill the sweep tries, each `ratio` times the one before, up to the bound.
         ratio: between two.
-        changes: of frames of single segments that the descent tries.
+        changes: of frames of single segments that a descent tries.
+        savings: of single slots, once a plan is found.
     """
 
     times: int
     ratio: float
     changes: int
+    savings: int
 
 
 # 2^16 below the bound (8 us of 500 ms) nothing is left to be gained by shorter times.
-THOROUGH = Effort(16, 2.0, 400)
-BRISK = Effort(6, 6.0, 60)
-# With the frames of the plan that is kept to start from.
-QUICK = Effort(3, 16.0, 12)
+THOROUGH = Effort(16, 2.0, 200, 24)
+BRISK = Effort(8, 4.0, 40, 8)
+# For plans by the dozen.
+QUICK = Effort(4, 8.0, 12, 0)
+# For those that start with the frames of another.
+RESIZE = Effort(2, 32.0, 8, 0)
 
 
-def tune(draft: Draft, effort: Effort, *, warm: bool = False) -> Score:
-    """The best frames that are found; `warm` begins with those that the draft has."""
-    best, saved = (draft.score(), draft.saved()) if warm else (Score(math.inf, math.inf), None)
-    for time in _times(draft.cap, effort):
-        fill(draft, time)
-        score = draft.score()
-        if score < best:
-            best, saved = score, draft.saved()
-    if saved is not None:
-        draft.restore(saved)
-    return _descend(draft, draft.score(), effort.changes)
+def times(bound: float, effort: Effort) -> Iterator[float]:
+    """To fill a frame: none, and then longer and longer ones."""
+    yield 0.0
+    yield from (bound / effort.ratio**i for i in reversed(range(effort.times)))
 
 
 def fill(draft: Draft, time: float) -> None:
     """Frames that take as long to fill on the fastest edge out of their segment."""
     for name in draft.framed():
-        draft.reframe(name, _frame(draft, name, 1 + draft.rate(name) * time))
+        frame = _frame(draft, name, 1 + draft.rate(name) * time)
+        if frame != draft.settings[name].frame:
+            draft.reframe(name, frame)
 
 
-def _times(bound: float, effort: Effort) -> Iterator[float]:
-    yield 0.0
-    yield from (bound / effort.ratio**i for i in reversed(range(effort.times)))
+def rescale(draft: Draft, names: Iterable[str], factor: float) -> None:
+    """Frames of these segments with so many times the records."""
+    for name in names:
+        draft.reframe(name, _frame(draft, name, (draft.settings[name].frame or 1) * factor))
 
 
 def _frame(draft: Draft, name: str, records: float) -> int:
     return max(1, min(draft.largest[name], int(records)))
 
 
-def _descend(draft: Draft, score: Score, changes: int) -> Score:
+def descend(draft: Draft, score: Score, changes: int) -> Score:
     """Change one frame at a time, as long as it helps."""
     moved, factors = True, (2.0, 1.25, 1.0)
     while moved and changes > 0:
