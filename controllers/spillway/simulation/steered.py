@@ -4,8 +4,8 @@ What a driver learns from telemetry is learnt here too: how dear records really 
 believed, smoothed over `LEARN`. Segments stay what they are, so each is planned as one operator that nothing is fused
 with.
 
-Slots that are held longer than the plan needs them (the scale-down delay) work where they are: owners are balanced by
-load, so a slot more relieves all others.
+All slots are one pool, as `assignment` makes it: partitions of all segments are spread over all slots by their load, so
+a slot more relieves every segment, and the one with the most to do gets the most of it.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import math
+from collections.abc import Sequence
 from types import MappingProxyType
 
 from spillway.controllers import sizing, tick
@@ -26,8 +27,11 @@ from spillway.controllers.switching import measurements
 from spillway.controllers.switching.measurements import Costs, Measurement
 from spillway.model.execution import Policy as JobPolicy
 from spillway.model.operators import Paradigm
-from spillway.simulation.jobs import Job, Platform
+from spillway.simulation import fluid
+from spillway.simulation.jobs import Fault, Job, Platform, Start
 from spillway.simulation.policies import Seen, SegmentSeen, SegmentWish, Wish
+from spillway.simulation.runs import Run
+from spillway.simulation.traces import Trace
 
 # Seconds. Timing 1 record in 64 is off by some per cent; over five seconds that is below one.
 LEARN = 5.0
@@ -35,6 +39,8 @@ LEARN = 5.0
 BUSY = 0.05
 # Costs that differ by less are the same: a plan with headroom does not depend on a per cent.
 SAME = 0.01
+# Of a slot: what a segment can have at the least, however busy all others are.
+LEFT = 0.1
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -43,6 +49,34 @@ class Least:
 
     slots: int = 1
     cores: int = 0
+
+
+def run(
+    plan: Plan,
+    problem: Problem,
+    trace: Trace,
+    platform: Platform,
+    policy: JobPolicy,
+    least: Least,
+    *,
+    truth: Job | None = None,
+    faults: Sequence[Fault] = (),
+    seed: int = 0,
+) -> Run:
+    """A job under a trace, from its first plan on, which has the segments; `truth` are its real costs, if others."""
+    job = pooled(truth or Job.of(plan, problem))
+    steers = Steered(job, problem, platform, policy, least)
+    start = {
+        segment.name: Start(0, segment.paradigm, segment.parallelism if segment.paradigm is Paradigm.BATCH else 0)
+        for segment in plan.segments
+    }
+    slots = max(plan.slots, least.slots)
+    return fluid.run(job, trace, steers, start, platform, shared=slots, faults=faults, seed=seed)
+
+
+def pooled(job: Job) -> Job:
+    """The same job, with all slots for all segments."""
+    return dataclasses.replace(job, shares=frozenset(job.segments))
 
 
 class Steered:
@@ -81,14 +115,16 @@ class Steered:
         workers, executors = self._sizing(decision, seen, now)
         plan = decision.provision.plan
         segments = {
-            name: SegmentWish(slots, switched.get(name) or self._runs(name), self._cores(name, plan, seen))
-            for name, slots in _spread(workers.size, plan, seen, self._problem).items()
+            name: SegmentWish(0, switched.get(name) or self._runs(name), self._cores(name, plan, seen))
+            for name in seen.segments
         }
         said = decision.switch if switched else decision.provision
         sizes = (("slots", workers), ("cores", executors))
         resized = [f"{what}: {size.sentence}" for what, size in sizes if _acts(size)]
         sentence = said.sentence if switched or not resized else "; ".join([said.sentence, *resized])
-        return Wish(segments, None, executors.size, str(said.reason), sentence, plan.predicted if plan else None)
+        return Wish(
+            segments, workers.size, executors.size, str(said.reason), sentence, plan.predicted if plan else None
+        )
 
     def _learn(self, name: str, segment: SegmentSeen, span: datetime.timedelta) -> None:
         """What a slot really does, and by what factor records are dearer than was believed."""
@@ -134,11 +170,16 @@ class Steered:
                     selectivity=passed,
                 )
             )
-        measured = {
-            name: found
+        busy = {
+            name: segment.busy * segment.ready
             for name, segment in seen.segments.items()
-            if segment is not None and (found := self._measured(name, segment, seen.span, now)) is not None
+            if segment is not None and segment.paradigm is Paradigm.RECORD
         }
+        measured = {}
+        for name, segment in seen.segments.items():
+            taken = sum(busy.values()) - busy.get(name, 0.0)
+            if segment is not None and (found := self._measured(name, segment, taken, seen.span, now)) is not None:
+                measured[name] = found
         arrivals = {
             name: None if rate is None else Arrivals(now, seen.span, rate) for name, rate in seen.sources.items()
         }
@@ -146,9 +187,12 @@ class Steered:
         return tick.Observation(measurements.Observation(tuple(nodes), measured, can_grow), arrivals, {}, (), {})
 
     def _measured(
-        self, name: str, segment: SegmentSeen, span: datetime.timedelta, now: datetime.datetime
+        self, name: str, segment: SegmentSeen, taken: float, span: datetime.timedelta, now: datetime.datetime
     ) -> Measurement | None:
-        """One segment; before a slot has done anything, its capacity is what the plan believes."""
+        """One segment; its capacity is that of the slots that others leave it, of which `taken` are busy with others.
+
+        Before a slot has done anything, what it can do is what the plan believes.
+        """
         planned = self._history.provisioning.planned
         believed = _capacity(planned.plan, name) if planned and planned.plan else None
         each = self._each.get(name, believed)
@@ -156,8 +200,8 @@ class Steered:
             return None
         interval, schedule = self._platform.interval, self._platform.schedule
         costs = Costs(datetime.timedelta(seconds=interval), datetime.timedelta(seconds=schedule))
-        capacity = max(1, segment.ready) * each
-        return Measurement(now, span, segment.arrival, segment.queue, capacity, costs, segment.batch_capacity)
+        left = max(segment.ready - taken, segment.busy * segment.ready, LEFT)
+        return Measurement(now, span, segment.arrival, segment.queue, left * each, costs, segment.batch_capacity)
 
     def _sizing(self, decision: tick.Decision, seen: Seen, now: datetime.datetime) -> tuple[Sizing, Sizing]:
         """What is asked for of slots and of cores; each has a history of its own."""
@@ -221,26 +265,6 @@ def _times(node: Node, factor: float) -> Node:
     """A node whose records and frames are `factor` times as dear."""
     outputs = tuple(dataclasses.replace(output, emit=float(output.emit) * factor) for output in node.outputs)
     return dataclasses.replace(node, cpu=float(node.cpu) * factor, fetch=float(node.fetch) * factor, outputs=outputs)
-
-
-def _spread(total: int, plan: Plan | None, seen: Seen, problem: Problem) -> dict[str, int]:
-    """Slots for each segment: what the plan gives it, and what is held beyond that where it is.
-
-    What the plan gives is scaled down when less may be had. Of what is held beyond it, first goes what a segment has
-    more of than the others, by name among equals.
-    """
-    asked = {name: segment.asked for name, segment in seen.segments.items() if segment is not None}
-    if plan is None:
-        return asked
-    wanted = {
-        segment.name: 1 if segment.paradigm is Paradigm.BATCH else segment.parallelism for segment in plan.segments
-    }
-    held = {name: max(wanted.get(name, 1), count) for name, count in asked.items()} or dict(wanted)
-    while sum(held.values()) > max(total, len(held)):
-        spared = (name for name in held if held[name] > 1)  # a segment without a slot would stand still
-        most = max(spared, key=lambda name: (held[name] - wanted.get(name, 1), held[name], name))
-        held[most] -= 1
-    return held
 
 
 def _acts(size: Sizing) -> bool:

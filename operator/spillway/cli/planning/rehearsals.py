@@ -1,13 +1,12 @@
 """A job under a load trace: what Spillway would do minute by minute, in a simulation.
 
 The segments are those of the plan for the highest rate, because a job that can carry that can carry all else, and in a
-simulation segments stay what they are. It starts with the sizes that the first rate needs. Every segment has slots of
-its own there, so what a plan puts together on one slot costs a little more.
+simulation segments stay what they are. It starts with the sizes of the first rate. All slots are one pool there,
+as in a job, where partitions of all segments are spread over all slots.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import pathlib
 
 from spillway.cli import terminal
@@ -15,12 +14,10 @@ from spillway.cli.planning import questions
 from spillway.cli.planning.courses import Course
 from spillway.cli.planning.questions import RefusedError
 from spillway.controllers.planning import jobs, planner
-from spillway.controllers.planning.plan import Plan
 from spillway.controllers.planning.problem import Chaining
-from spillway.model.operators import Paradigm
 from spillway.model.streamjob import StreamJob
-from spillway.simulation import fluid, steered, traces
-from spillway.simulation.jobs import Job, Platform, Start
+from spillway.simulation import steered, traces
+from spillway.simulation.jobs import Job, Platform
 from spillway.simulation.traces import Trace
 
 # A day by the second. A longer trace takes minutes to simulate, and is as well thinned out, or cut into days.
@@ -30,18 +27,15 @@ MAX_BYTES = 64 * 2**20  # a million points of a few sources
 
 def trace(file: pathlib.Path, asked: StreamJob, rate: str | None, sources: list[str]) -> Trace:
     """Rates of all streams: by column, else by `--source` and `--rate`; a single column without a name is for all."""
-    read = _read(file)
-    known = questions.names(asked)
-    if read.sources == (traces.ANY,) and traces.ANY not in known:
-        steady = questions.rates(asked, "0", sources, some=False)
+    read, columns = _read(file), dict[str, tuple[float, ...]]()
+    if read.sources == (traces.ANY,) and traces.ANY not in questions.names(asked):
         named = {source.partition("=")[0] for source in sources}
-        columns = {stream.name: read.rates[traces.ANY] for stream in asked.spec.streams if stream.name not in named}
+        columns |= {stream.name: read.rates[traces.ANY] for stream in asked.spec.streams if stream.name not in named}
     else:
         for name in read.sources:
-            questions.check_source(name, known, "--rates")
-        columns = dict(read.rates)
-        silent = [stream.name for stream in asked.spec.streams if stream.name not in columns]
-        steady = questions.rates(asked, rate if silent else "0", sources, some=False)
+            questions.check_source(name, questions.names(asked), "--rates")
+        columns |= read.rates
+    steady = questions.rates(asked, rate, sources, columns)
     flat = {name: (value,) * len(read.times) for name, value in steady.items()}
     found = Trace(read.times, {**flat, **columns}, read.shape)
     if not found.peak:
@@ -59,15 +53,14 @@ def rehearse(asked: StreamJob, load: Trace, chaining: Chaining) -> Course:
         raise RefusedError(planned.sentence, *planned.limits)
     first = jobs.problem(asked, _rates(load, 0.0), chaining=chaining)
     begins = planner.plan(first, keep=planned.plan).plan or planned.plan
-    simulated = dataclasses.replace(Job.of(planned.plan, highest), shares=frozenset())
     platform, least = _platform(asked)
-    policy = steered.Steered(simulated, first, platform, asked.spec.policy, least)
+    simulated = steered.pooled(Job.of(begins, first))
     only = Trace(
         load.times,
         {node.name: load.rates.get(node.name, (0.0,) * len(load.times)) for node in simulated.flow.sources},
         load.shape,
     )
-    run = fluid.run(simulated, only, policy, _start(begins, simulated), platform)
+    run = steered.run(begins, first, only, platform, asked.spec.policy, least)
     return Course(planned.plan, simulated, only, run)
 
 
@@ -110,14 +103,3 @@ def _platform(asked: StreamJob) -> tuple[Platform, steered.Least]:
         cores_most=executors.max * executors.cores,
     )
     return platform, steered.Least(workers.min * workers.slots, executors.min * executors.cores)
-
-
-def _start(plan: Plan, simulated: Job) -> dict[str, Start]:
-    """As the plan has it; in batches a slot waits for the way back."""
-    return {
-        segment.name: Start(1, Paradigm.BATCH, segment.parallelism)
-        if segment.paradigm is Paradigm.BATCH
-        else Start(segment.parallelism)
-        for segment in plan.segments
-        if segment.name in simulated.segments
-    }
