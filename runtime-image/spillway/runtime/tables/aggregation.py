@@ -27,11 +27,10 @@ from spillway.model.operators import Operator
 from spillway.model.types import Schema
 from spillway.runtime import keys
 from spillway.runtime.tables import codecs, loops
-from spillway.runtime.tables.codecs import Row
 from spillway.runtime.tables.expiry import Expiry
 from spillway.runtime.tables.store import Store
+from spillway.runtime.tables.updates import Row, Update
 
-Update = tuple[int, Row | None, Row | None]
 Key = Any
 Values = tuple[Any, ...]
 Entry = tuple[Any, ...]  # (row as its readers have it, largest event time, state of each aggregate…)
@@ -155,7 +154,7 @@ class Aggregation:
         found: list[tuple[Key, Row | None, Entry]] = []
         for key, (before, after) in changes.items():
             entry = self._living(key, timestamp)
-            if self._is_late(key, timestamp) and (entry is None or self._window is not None):
+            if (entry is None or self._window is not None) and self._is_late(key, timestamp):
                 continue
             if entry is None:
                 if after is None:

@@ -7,8 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from spillway.model.types import ColumnType, Kind, Schema
-
-Row = tuple[Any, ...]
+from spillway.runtime.tables.updates import Row
 
 
 def restorer(schema: Schema) -> Callable[[Sequence[Any]], Row]:

@@ -1,0 +1,122 @@
+"""Two streams joined within a span of time (SDF Definitions 67 and 70): emit at once, update later.
+
+Records r and s match where their keys are equal and |r.t - s.t| <= within. Each pair is a result of its own, with the
+time max(r.t, s.t), however many equal records there are: results are known by the numbers of their records, as the
+thesis does it by offsets.
+
+In an outer join, a record that finds no partner goes out alone at once, (r, null). When its first partner comes, that
+result is updated to the pair; further partners give further results. So an inner join only ever inserts, and whoever
+folds the updates of an outer one has its result for the input so far, in whatever order that came.
+
+A retention bounds the buffers: a record that comes later than that is ignored and counted, and one that is in time
+finds every partner that was, because records are kept for `within` and the retention. Event time is the largest of
+both sides: else one side that stands still would let the buffer of the other grow for ever. So the retention has to
+cover how far the two sides may be apart, as well as how late records are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from spillway.expressions.relations import Relation
+from spillway.model.operators import JoinType, Operator
+from spillway.runtime.tables.buffers import Buffer
+from spillway.runtime.tables.loops import MICROSECOND
+from spillway.runtime.tables.pairing import KeyOf, Pairing
+from spillway.runtime.tables.updates import Row, Update
+
+
+class StreamJoin:
+    """The part of a join of two streams that one partition holds.
+
+    Attributes:
+        stores: the records of the left side, and those of the right.
+        corrects: whether results are updated later, or only ever inserted.
+        late: how many records came too late.
+    """
+
+    def __init__(self, operator: Operator, left: Relation, right: Relation, result: Relation) -> None:
+        join = operator.join
+        assert join is not None  # noqa: S101 - the kind of the operator says so
+        assert join.within is not None  # noqa: S101 - a rule of the model says so
+        pairing = Pairing(join, left.schema, right.schema)
+        within = join.within.amount // MICROSECOND
+        self._retention = None if operator.retention is None else operator.retention.amount // MICROSECOND
+        lefts, rights = (
+            Buffer(relation.schema, key_of, number=i, retention=self._retention, reach=within)
+            for i, (relation, key_of) in enumerate([(left, pairing.left_key), (right, pairing.right_key)])
+        )
+        left_alone = pairing.left_alone if join.type in (JoinType.LEFT, JoinType.FULL) else None
+        right_alone = pairing.right_alone if join.type in (JoinType.RIGHT, JoinType.FULL) else None
+        self._left = _Side(within, lefts, rights, pairing.left_key, pairing.pair, left_alone, right_alone)
+        self._right = _Side(
+            within,
+            rights,
+            lefts,
+            pairing.right_key,
+            lambda one, other: pairing.pair(other, one),
+            right_alone,
+            left_alone,
+        )
+        self._buffers = lefts, rights
+        self.stores = (lefts.store, rights.store)
+        self.corrects = join.type is not JoinType.INNER
+        self.late = 0
+
+    def left(self, timestamp: int, row: Row) -> list[Update]:
+        """A record of the left stream."""
+        return [] if self._is_late(timestamp) else self._left.record(timestamp, row)
+
+    def right(self, timestamp: int, row: Row) -> list[Update]:
+        """A record of the right stream."""
+        return [] if self._is_late(timestamp) else self._right.record(timestamp, row)
+
+    def _is_late(self, timestamp: int) -> bool:
+        if self._retention is None:
+            return False
+        clock = self.stores[0]
+        if timestamp < clock.time - self._retention:
+            self.late += 1
+            return True
+        if timestamp > clock.time:
+            clock.time = timestamp
+            for buffer in self._buffers:
+                buffer.drop(timestamp)
+        return False
+
+
+class _Side:
+    """One side as it sees the other."""
+
+    def __init__(
+        self,
+        within: int,
+        own: Buffer,
+        other: Buffer,
+        key_of: KeyOf,
+        pair: Callable[[Row, Row], Row],
+        alone: Callable[[Row], Row] | None,
+        other_alone: Callable[[Row], Row] | None,
+    ) -> None:
+        self._within = within
+        self._own, self._other = own, other
+        self._key_of, self._pair = key_of, pair
+        self._alone, self._other_alone = alone, other_alone
+
+    def record(self, timestamp: int, row: Row) -> list[Update]:
+        """The results with all partners that are there, or that it has none."""
+        key = self._key_of(row)
+        if key is None:
+            return [] if self._alone is None else [(timestamp, None, self._alone(row))]
+        updates: list[Update] = []
+        for partner in self._other.between(key, timestamp - self._within, timestamp + self._within):
+            old = None
+            if partner.alone and self._other_alone is not None:
+                old = self._other_alone(partner.row)
+                self._other.paired(partner)
+            updates.append((max(timestamp, partner.time), old, self._pair(row, partner.row)))
+        alone = not updates and self._alone is not None
+        if alone and self._alone is not None:
+            updates.append((timestamp, None, self._alone(row)))
+        self._own.add(key, timestamp, row, alone=alone)
+        return updates

@@ -1,0 +1,167 @@
+"""Two tables joined by their keys (SDF Definition 74): the newest version of the one with that of the other.
+
+For each key there is at most one row on each side, so there is at most one result, and an update of either side
+updates it, inserts it or deletes it. The time of a result is the larger one of its rows.
+
+Null equals nothing: a row with a null in its key matches no other, and shows up in outer joins alone. (Of two such rows
+in a full join the left one is shown, because the result is a table itself, with one row for each key.)
+
+A retention drops rows: those with a `window_end` in their key by that, others by the time of their last update. What
+comes for a row that is dropped is ignored and counted, if it is as old itself. Readers keep the results of windows,
+which are final then; they are told that those of other keys are gone.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+from spillway.expressions.relations import Relation
+from spillway.model.operators import JoinType, Operator
+from spillway.model.types import ColumnType, Schema
+from spillway.runtime import keys
+from spillway.runtime.tables import codecs
+from spillway.runtime.tables.expiry import Expiry
+from spillway.runtime.tables.loops import MICROSECOND
+from spillway.runtime.tables.pairing import Pairing
+from spillway.runtime.tables.store import NEVER, Store
+from spillway.runtime.tables.updates import Row, Update
+
+Key = tuple[Any, ...]
+Entry = tuple[int, Row]  # time of the last update, row
+
+
+class TableJoin:
+    """The part of a join of two tables that one partition holds.
+
+    Attributes:
+        stores: the rows of the left side, and those of the right.
+        late: how many updates came too late.
+    """
+
+    def __init__(self, operator: Operator, left: Relation, right: Relation, result: Relation) -> None:
+        join = operator.join
+        assert join is not None  # noqa: S101 - the kind of the operator says so
+        self._pairing = Pairing(join, left.schema, right.schema)
+        self._left_alone = join.type in (JoinType.LEFT, JoinType.FULL)
+        self._right_alone = join.type in (JoinType.RIGHT, JoinType.FULL)
+        self._places = tuple(tuple(relation.schema.names.index(name) for name in join.by) for relation in (left, right))
+        types = self._pairing.key_types
+        self.stores = tuple(
+            _store(i, types, relation.schema, self._restored) for i, relation in enumerate((left, right))
+        )
+        retention = None if operator.retention is None else operator.retention.amount // MICROSECOND
+        self._expiry = None if retention is None else Expiry(retention)
+        self._end = join.by.index("window_end") if "window_end" in join.by else None
+        names = result.key or ()
+        self._order = [names.index(name) for name in join.by]
+        self.late = 0
+
+    def left(self, timestamp: int, old: Row | None, new: Row | None) -> list[Update]:
+        """A row of the left table changed."""
+        return self._changed(0, timestamp, old, new)
+
+    def right(self, timestamp: int, old: Row | None, new: Row | None) -> list[Update]:
+        """A row of the right table changed."""
+        return self._changed(1, timestamp, old, new)
+
+    def get(self, key: keys.Key) -> Row | None:
+        """The result of a key, whose columns are in the order that the result has them in."""
+        return self._result(tuple([key[place] for place in self._order]))[1]
+
+    def scan(self, most: int) -> list[Row]:
+        """Some rows, at most so many."""
+        there = itertools.chain(
+            self.stores[0].rows, (key for key in self.stores[1].rows if key not in self.stores[0].rows)
+        )
+        results = (self._result(key)[1] for key in there)
+        return list(itertools.islice((row for row in results if row is not None), most))
+
+    def _changed(self, side: int, timestamp: int, old: Row | None, new: Row | None) -> list[Update]:
+        row = new if new is not None else old
+        if row is None:
+            return []
+        key = tuple([row[place] for place in self._places[side]])
+        if self._is_late(key, timestamp) and (self._end is not None or key not in self.stores[side].rows):
+            self.late += 1
+            return []
+        gone = self._advance(timestamp)
+        before_time, before = self._result(key)
+        store = self.stores[side]
+        known = store.rows.get(key)
+        time = timestamp if known is None else max(timestamp, known[0])
+        if new is None:
+            store.rows.pop(key, None)
+        else:
+            if self._expiry is not None and known is None:
+                self._expiry.watch(self._due(key, time), (side, key))
+            store.rows[key] = (time, new)
+        store.dirty[key] = None
+        after_time, after = self._result(key)
+        if before != after:
+            gone.append((max(time, before_time, after_time), before, after))
+        return gone
+
+    def _result(self, key: Key) -> tuple[int, Row | None]:
+        """The result of a key, with its time."""
+        left, right = (store.rows.get(key) for store in self.stores)
+        if left is not None and right is not None and None not in key:
+            return max(left[0], right[0]), self._pairing.pair(left[1], right[1])
+        if left is not None and self._left_alone:
+            return left[0], self._pairing.left_alone(left[1])
+        if right is not None and self._right_alone:
+            return right[0], self._pairing.right_alone(right[1])
+        return NEVER, None
+
+    # Retention.
+
+    def _is_late(self, key: Key, timestamp: int) -> bool:
+        return self._expiry is not None and self._due(key, timestamp) < self.stores[0].time - self._expiry.span
+
+    def _due(self, key: Key, time: int) -> int:
+        end = None if self._end is None else key[self._end]
+        return time if end is None else int(end) - 1
+
+    def _due_now(self, entry: tuple[int, Key]) -> int | None:
+        side, key = entry
+        found = self.stores[side].rows.get(key)
+        return None if found is None else self._due(key, found[0])
+
+    def _advance(self, timestamp: int) -> list[Update]:
+        clock = self.stores[0]
+        if self._expiry is None or timestamp <= clock.time:
+            return []
+        clock.time = timestamp
+        if timestamp <= self._expiry.next:
+            return []
+        passed = self._expiry.passed(timestamp, self._due_now)
+        gone: list[Update] = []
+        for _, (side, key) in sorted(passed, key=lambda due: (due[0], due[1][0], keys.encode(due[1][1]))):
+            _, before = self._result(key)
+            del self.stores[side].rows[key]
+            self.stores[side].dirty[key] = None
+            _, after = self._result(key)
+            if before != after and self._end is None:
+                gone.append((timestamp, before, after))
+        return gone
+
+    def _restored(self) -> None:
+        """After either store: whichever comes second sees both."""
+        if self._expiry is not None:
+            self._expiry.clear()
+            for side, store in enumerate(self.stores):
+                for key, (time, _) in store.rows.items():
+                    self._expiry.watch(self._due(key, time), (side, key))
+
+
+def _store(number: int, types: list[ColumnType], schema: Schema, restored: Callable[[], None]) -> Store:
+    row = codecs.restorer(schema)
+    return Store(
+        keys.encoder(types),
+        keys.decoder(types),
+        lambda _, entry: entry,
+        lambda _, value: (value[0], row(value[1])),
+        number=number,
+        restored=restored,
+    )
