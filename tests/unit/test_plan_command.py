@@ -21,6 +21,7 @@ import plans
 from spillway.cli.main import app
 from spillway.cli.planning import sheets, sizes
 from spillway.controllers.planning import jobs
+from spillway.controllers.planning.problem import Chaining
 from spillway.model.operators import Paradigm
 
 FEASIBLE, INFEASIBLE, UNREADABLE = 0, 1, 2
@@ -276,7 +277,7 @@ def test_a_config_map_beside_the_job_is_passed_over() -> None:
 def sheet(name: str, rate: float, width: int = 80, *, encoding: str = "utf-8", **made: Any) -> str:
     """A plan as it is printed, without a planner, so that only what is shown can change it."""
     job = plans.example(name)
-    problem = jobs.problem(job, {stream.name: rate for stream in job.spec.streams}, chaining=jobs.Chaining.NEVER)
+    problem = jobs.problem(job, {stream.name: rate for stream in job.spec.streams}, chaining=Chaining.NEVER)
     written = io.BytesIO()
     stream = io.TextIOWrapper(written, encoding=encoding)
     rates = {stream.name: rate for stream in job.spec.streams}

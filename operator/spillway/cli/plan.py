@@ -92,6 +92,7 @@ def _at_a_rate(job: StreamJob, rate: str | None, sources: list[str], chaining: C
     from spillway.controllers.planning import jobs, planner, problem
 
     rates = questions.rates(job, rate, sources)
+    questions.check_some(rates)
     asked = jobs.problem(job, rates, chaining=problem.Chaining(chaining))
     planned = planner.plan(asked)
     if planned.plan is None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from spillway.cli.planning import answers
 from spillway.controllers.costmodel import bottlenecks
+from spillway.controllers.costmodel.bottlenecks import Load
+from spillway.controllers.costmodel.capacity import Bound
 from spillway.controllers.planning.plan import Plan, Segment
+from spillway.model.operators import Paradigm
 from spillway.simulation.jobs import Job
 from spillway.simulation.runs import Event, Row, Run
 from spillway.simulation.traces import Trace
@@ -100,12 +103,22 @@ def _at(course: Course, peak: Row, settled: Row) -> Plan:
     slots = {name: row.slots for name, row in settled.segments.items()}
     rates = {name: course.trace.rate(peak.at, name) for name in course.trace.sources}
     loads = bottlenecks.detect(course.job.flow, course.job.settings(slots), rates, course.job.slot)
-    by_name = {load.name: load for load in loads}
+    by_name = _pooled({load.name: load for load in loads}, settled, course.job.shares)
     segments = tuple(_segment(segment, by_name[segment.name], settled) for segment in course.plan.segments)
     return dataclasses.replace(course.plan, segments=segments, slots=settled.slots, cores=settled.cores)
 
 
-def _segment(segment: Segment, load: bottlenecks.Load, settled: Row) -> Segment:
+def _pooled(loads: Mapping[str, Load], settled: Row, shares: Collection[str]) -> dict[str, Load]:
+    """Of segments that share all slots, the fullest is the bottleneck when they are too much together."""
+    pool = [name for name in shares if settled.segments[name].paradigm is Paradigm.RECORD]
+    fullest = max(pool, key=lambda name: (loads[name].utilisation, name), default=None)
+    if fullest is None or math.fsum(loads[name].utilisation for name in pool) <= 1:
+        return dict(loads)
+    bounds = loads[fullest].bounds or (Bound.CPU,)
+    return {**loads, fullest: dataclasses.replace(loads[fullest], bounds=bounds)}
+
+
+def _segment(segment: Segment, load: Load, settled: Row) -> Segment:
     """A segment with other slots, and all its rates in the same proportion."""
     row = settled.segments[segment.name]
     before = segment.inside[segment.operators[0]][0]

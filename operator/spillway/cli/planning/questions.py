@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from spillway.cli import manifests, terminal
 from spillway.controllers import acceptance
@@ -59,32 +59,35 @@ def number(text: str, option: str) -> float:
     return value
 
 
-def rates(asked: StreamJob, rate: str | None, sources: Sequence[str], *, some: bool = True) -> dict[str, float]:
-    """Records per second of every stream, and of the tables that `--source` names; `some` refuses a load of none."""
-    known = names(asked)
+def rates(asked: StreamJob, rate: str | None, sources: Sequence[str], known: Collection[str] = ()) -> dict[str, float]:
+    """Records per second of every stream but the `known` ones, and of the tables that `--source` names."""
+    there = names(asked)
     found: dict[str, float] = {}
     for text in sources:
         name, equals, of_source = text.partition("=")
         if not equals:
-            message = f"'{terminal.clean(text)}' has no rate; write NAME=RATE, such as {known[0]}=1000"
+            message = f"'{terminal.clean(text)}' has no rate; write NAME=RATE, such as {there[0]}=1000"
             raise RefusedError(message, option="--source")
-        check_source(name, known, "--source")
-        if name in found:
+        check_source(name, there, "--source")
+        if name in found or name in known:
             message = f"{name!r} is there twice"
             raise RefusedError(message, option="--source")
         found[name] = number(of_source, "--source")
-    missing = [stream.name for stream in asked.spec.streams if stream.name not in found]
+    missing = [stream.name for stream in asked.spec.streams if stream.name not in found and stream.name not in known]
     if rate is None and missing:
-        message = (
-            f"nothing is said about {', '.join(missing)}: give --rate for all streams, or --source {missing[0]}=RATE"
-        )
+        way = f"give --rate for all streams, or --source {missing[0]}=RATE"
+        message = f"nothing is said about {', '.join(missing)}: {way}"
         raise RefusedError(message, option="--rate")
     if rate is not None:
         found |= dict.fromkeys(missing, number(rate, "--rate"))
-    if some and not any(found.values()):
-        message = "no records at all: a plan needs a rate above 0"
-        raise RefusedError(message, option="--rate" if rate is not None else "--source")
     return found
+
+
+def check_some(rates: Mapping[str, float]) -> None:
+    """Refuse a load of nothing."""
+    if not any(rates.values()):
+        message = "no records at all: a plan needs a rate above 0"
+        raise RefusedError(message, option="--rate")
 
 
 def names(asked: StreamJob) -> list[str]:

@@ -59,7 +59,7 @@ class _Drawing:
         load = f"{sizes.rate(min(rates))} to {sizes.rate(max(rates))}"
         text = Text.assemble((asked.job, "bold"), f" over {sizes.duration(length)}, {load}, {promise}: ")
         kept = ("kept", "bold green") if run.totals.kept else ("not kept", "bold red")
-        return text.append(*kept).append(f", {sizes.of_all(run.totals.within)} were in time")
+        return text.append(*kept).append(f" ({sizes.of_all(run.totals.within)})")
 
     # Curves
 
