@@ -1,0 +1,230 @@
+"""Frames: the messages of internal edges. Many rows in one message, with where they came from.
+
+A frame is one msgpack array:
+
+| field | |
+|---|---|
+| version | of this format |
+| layout | a number for the columns of its rows; who expects others does not read it |
+| epoch | of the owner that made it |
+| source, partition | its **origin**: the input, and the partition of it, whose records it was made of |
+| side | 0: for the main input of its reader; 1: for the other side of a join |
+| first, last | origin **positions** of the first and the last row: (message offset, index in that message's frame) |
+| count | rows |
+| earliest | of the source records inside, when the first one came into its topic: milliseconds |
+| combined | (start, end, part) of an intent, where rows of a range were added up before they were sent; else nil |
+| rows | each `(offset, index, timestamp, column…)`, or `(offset, index, timestamp, old, new)` of a table |
+
+All rows that one input record has in an edge partition are in one frame, and positions never decrease from row to row.
+So a reader that keeps the highest position of each origin (and side) needs nothing else to skip what it has
+(`after`). Of combined rows nobody can tell which record they came from: they carry the start of their range, and a part
+is skipped or applied whole. A frame without rows is a **marker**: it only tells readers of its epoch.
+
+The header is read first (`read`), the rows only when they are wanted (`Layout.rows`).
+"""
+
+from __future__ import annotations
+
+import bisect
+import zlib
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+import msgspec
+
+from spillway.model.errors import TerminalError
+from spillway.model.types import ColumnType, Kind, Schema
+
+VERSION = 1
+# Brokers take messages of 1 048 588 bytes unless told otherwise; what is left is for keys, headers and the batch.
+MAX_BYTES = 1_000_000
+
+Row = tuple[Any, ...]
+
+
+class FrameError(TerminalError):
+    """Bytes that are no frame, a frame that is not for this reader, or rows that can't become one."""
+
+
+class Position(NamedTuple):
+    """Where a record stood in its input: message offset, and index in the frame that the message held."""
+
+    offset: int
+    record: int
+
+
+class Origin(NamedTuple):
+    """Whose positions a frame counts in: a partition of an input of the program that made it."""
+
+    source: str
+    partition: int
+
+
+class Combined(NamedTuple):
+    """Which part of which intent: input offsets from `start` up to before `end`, and the number of the part."""
+
+    start: int
+    end: int
+    part: int
+
+
+class Frame(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """One frame, its rows still encoded; the table above says what the fields mean."""
+
+    version: int
+    layout: int
+    epoch: int
+    source: str
+    partition: int
+    side: int
+    first: Position
+    last: Position
+    count: int
+    earliest: int
+    combined: Combined | None
+    rows: msgspec.Raw
+
+    @property
+    def origin(self) -> Origin:
+        """Whose positions it counts in."""
+        return Origin(self.source, self.partition)
+
+    @property
+    def is_marker(self) -> bool:
+        """Whether it only tells of its epoch."""
+        return self.count == 0
+
+
+_TYPES: dict[Kind, Any] = {
+    Kind.BOOLEAN: bool,
+    Kind.INT: int,
+    Kind.BIGINT: int,
+    Kind.DOUBLE: float,
+    Kind.DECIMAL: Decimal,
+    Kind.STRING: str,
+    Kind.BINARY: bytes,
+    Kind.DATE: int,
+    Kind.TIMESTAMP: int,
+}
+
+_pack = msgspec.msgpack.Encoder().encode
+_unpack_frame = msgspec.msgpack.Decoder(Frame).decode
+_NO_ROWS = msgspec.Raw(_pack([]))
+
+
+def _type(column: ColumnType) -> Any:
+    if column.element is not None:
+        return list[_type(column.element)] | None  # type: ignore[misc]
+    return _TYPES[column.kind] | None
+
+
+def _tuple(types: tuple[Any, ...]) -> Any:
+    return tuple.__class_getitem__(types)
+
+
+class Layout:
+    """The columns of an edge: how its rows become bytes and come back."""
+
+    def __init__(self, schema: Schema, *, updates: bool) -> None:
+        """Rows of the schema: records, or the old and the new row of an update."""
+        self.schema = schema
+        self.updates = updates
+        self.number = zlib.crc32(f"{'updates' if updates else 'records'}: {schema}".encode())
+        columns = tuple(_type(column.type) for column in schema)
+        carried = (_tuple(columns) | None,) * 2 if updates else columns
+        unpack = msgspec.msgpack.Decoder(list[_tuple((int, int, int, *carried))]).decode  # type: ignore[misc]
+        self._unpack: Callable[[bytes | msgspec.Raw], list[Row]] = unpack
+
+    def rows(self, frame: Frame) -> list[Row]:
+        """The rows of a frame; raises FrameError where they are not what the header says."""
+        if frame.layout != self.number:
+            message = f"a frame of {frame.source}[{frame.partition}] has other columns than {self.schema}"
+            raise FrameError(message)
+        try:
+            rows = self._unpack(frame.rows)
+        except (ValueError, RecursionError) as error:  # msgspec's own errors are ValueErrors
+            message = f"a frame of {frame.source}[{frame.partition}] has rows that can't be read: {error}"
+            raise FrameError(message) from None
+        ends = ((rows[0][0], rows[0][1]), (rows[-1][0], rows[-1][1])) if rows else (frame.first, frame.last)
+        if len(rows) != frame.count or ends != (frame.first, frame.last):
+            message = f"a frame of {frame.source}[{frame.partition}] has other rows than its header says"
+            raise FrameError(message)
+        return rows
+
+
+def read(data: bytes) -> Frame:
+    """The frame that a message holds; raises FrameError for anything else."""
+    try:
+        frame = _unpack_frame(data)
+    except (ValueError, RecursionError) as error:  # msgspec's own errors are ValueErrors
+        message = f"a message of {len(data)} bytes is no frame: {error}"
+        raise FrameError(message) from None
+    if frame.version != VERSION:
+        message = f"a frame of version {frame.version} can't be read here, only {VERSION}; update the readers first"
+        raise FrameError(message)
+    return frame
+
+
+def after(rows: list[Row], position: Position) -> list[Row]:
+    """The rows that came from records behind the position."""
+    if not rows or (rows[0][0], rows[0][1]) > position:
+        return rows
+    return rows[bisect.bisect_right(rows, position, key=_position) :]
+
+
+def _position(row: Row) -> Position:
+    return Position(row[0], row[1])
+
+
+class Sender:
+    """Makes the frames of one edge: everything but the rows stays the same from frame to frame."""
+
+    def __init__(self, layout: Layout, origin: Origin, epoch: int, *, side: int = 0) -> None:
+        """From an owner of this epoch, with the positions of this origin, for this side of the reader."""
+        self.layout = layout
+        self._pack = _header(layout, origin, epoch, side)
+
+    def frames(
+        self, rows: Sequence[Row], earliest: int, combined: Combined | None = None, most: int = MAX_BYTES
+    ) -> list[bytes]:
+        """The frame of these rows; several where one would be too large for a message.
+
+        Raises FrameError where rows of one record, which can't be taken apart, or a value alone don't fit.
+        """
+        if not rows:
+            return []
+        try:
+            body = _pack(rows)
+        except (ValueError, TypeError, OverflowError) as error:  # a text with half a surrogate pair, say
+            message = f"rows from {rows[0][:2]} to {rows[-1][:2]} can't be written: {error}"
+            raise FrameError(message) from None
+        first, last = rows[0][:2], rows[-1][:2]
+        data = self._pack(first, last, len(rows), earliest, combined, msgspec.Raw(body))
+        if len(data) <= most:
+            return [data]
+        if combined is not None or first == last:
+            message = f"{len(rows)} rows of one record take {len(data)} bytes; a message holds {most}"
+            raise FrameError(message)
+        cut = _cut(rows)
+        return [*self.frames(rows[:cut], earliest, None, most), *self.frames(rows[cut:], earliest, None, most)]
+
+    def marker(self) -> bytes:
+        """A frame without rows: readers learn its epoch."""
+        return self._pack((0, 0), (0, 0), 0, 0, None, _NO_ROWS)
+
+
+def _header(layout: Layout, origin: Origin, epoch: int, side: int) -> Callable[..., bytes]:
+    fixed = (VERSION, layout.number, epoch, origin.source, origin.partition, side)
+    return lambda *rest: _pack((*fixed, *rest))
+
+
+def _cut(rows: Sequence[Row]) -> int:
+    """Where the rows can be taken apart between two records, as near to the middle as possible."""
+    middle = len(rows) // 2
+    here = _position(rows[middle])
+    low = bisect.bisect_left(rows, here, key=_position)
+    high = bisect.bisect_right(rows, here, key=_position)
+    if low == 0 or (high < len(rows) and high - middle < middle - low):
+        return high
+    return low

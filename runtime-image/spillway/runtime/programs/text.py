@@ -1,0 +1,158 @@
+"""Lines of generated code, each with the operator that it belongs to; names for what they speak of."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from spillway.expressions import parser
+from spillway.expressions.source import Scope
+from spillway.model.types import Schema
+
+# Deeper than that, the rest of a tree becomes a function of its own: Python takes 20 loops in one another and 100
+# levels of indentation, and a topology may have 256 operators in a row.
+MAX_LOOPS, MAX_INDENT = 10, 30
+
+
+class Lines:
+    """Text that grows, and whose each line is."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.owners: list[str] = []
+
+    def add(self, indent: int, text: str | Iterable[str], owner: str) -> None:
+        """One line, or several."""
+        for line in (text,) if isinstance(text, str) else text:
+            self.lines.append("    " * indent + line)
+            self.owners.append(owner)
+
+    def extend(self, other: Lines) -> None:
+        """All lines of another text."""
+        self.lines += other.lines
+        self.owners += other.owners
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Place:
+    """Where in the generated code something is written.
+
+    Attributes:
+        port: the port whose records come by.
+        indent: how deep.
+        loops: how many loops around it.
+        leave: what ends the work on this record here: continue, or return in a function.
+        tail: whether nothing comes after it that such an end would leave out.
+        timed: whether this is the body whose operators are timed.
+        inside: whether it is in a function of its own, where counters are no local variables.
+        timestamp: the variable of the record's time.
+    """
+
+    port: str
+    indent: int
+    loops: int = 1
+    leave: str = "continue"
+    tail: bool = True
+    timed: bool = False
+    inside: bool = False
+    timestamp: str = "timestamp"
+
+    def nested(self, *, loop: bool = False, timestamp: str | None = None) -> Place:
+        """One level deeper: in a loop of its own, or in an `if`."""
+        return dataclasses.replace(
+            self,
+            indent=self.indent + 1,
+            loops=self.loops + loop,
+            leave="continue" if loop else self.leave,
+            tail=loop or self.tail,
+            timestamp=timestamp or self.timestamp,
+        )
+
+    @property
+    def is_deep(self) -> bool:
+        """Whether a function should begin here."""
+        return self.loops >= MAX_LOOPS or self.indent >= MAX_INDENT
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Records:
+    """A record at hand: the variables of its columns."""
+
+    variables: Mapping[str, str]
+
+    def row(self, schema: Schema) -> str:
+        """The source of a row with these columns."""
+        return tuple_of(self.variables[column.name] for column in schema)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Changes:
+    """An update at hand: the variables of the old and the new row, and the columns that rows have."""
+
+    old: str
+    new: str
+    layout: Schema
+
+
+Flow = Records | Changes
+
+
+class Names:
+    """Names of variables, each given once, and what the code needs from outside.
+
+    Names of ours have a prefix with an underscore, which keeps them apart from words of Python, from the modules that
+    expressions call, and from the scope's own `t0` and `k0`.
+    """
+
+    def __init__(self) -> None:
+        self.scope = Scope()
+        self.outside: dict[str, Any] = {}
+        self._taken: dict[str, int] = {}
+
+    def new(self, prefix: str, name: str) -> str:
+        """A name like `c_ad_id`, or `c_ad_id_2` where that is taken."""
+        base = f"{prefix}_{identifier(name)}"
+        self._taken[base] = number = self._taken.get(base, 0) + 1
+        # The name of a column may end with a number too.
+        return base if number == 1 else self.new(f"{prefix}{number}", name)
+
+    def remembered(self) -> dict[str, int]:
+        """What is given so far, to be given again by `forget`."""
+        return dict(self._taken)
+
+    def forget(self, remembered: dict[str, int]) -> None:
+        """Give the same names again that were given since."""
+        self._taken = dict(remembered)
+
+    def columns(self, schema: Schema) -> dict[str, str]:
+        """A variable for each column."""
+        return {column.name: self.new("c", column.name) for column in schema}
+
+
+def identifier(name: str) -> str:
+    """The name of an operator as a part of a name in Python."""
+    return name.replace("-", "_").replace(".", "_")
+
+
+def item_name(text: str) -> str:
+    """The name of the column that an item of a select gives."""
+    node, name = parser.parse_item(text)
+    return name or str(getattr(node, "name", ""))
+
+
+def tuple_of(values: Iterable[str]) -> str:
+    """The source of a tuple."""
+    listed = list(values)
+    return f"({listed[0]},)" if len(listed) == 1 else f"({', '.join(listed)})"
+
+
+def assigned(values: Iterable[str], source: str) -> str:
+    """The source that takes a tuple apart; of none, it is only computed."""
+    listed = list(values)
+    return f"{', '.join(listed)}{',' * (len(listed) == 1)} = {source}" if listed else source
+
+
+def plain(schema: Schema) -> dict[str, str]:
+    """A variable for each column, in a function where there are no others."""
+    return {column.name: f"c_{column.name}" for column in schema}
