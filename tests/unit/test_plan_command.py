@@ -314,6 +314,7 @@ def test_the_reasons_at_80_columns() -> None:
     why = lines.index("why      Each operator has slots of its own, as few as it needs.")
     assert lines[why + 1 :] == [
         "         not fewer slots: they would not keep up",
+        "",
         "assumed  the log takes 1.1 ms from one segment to the next",
         "         a micro-batch takes 30 to 60 ms beside its records, and a core does as",
         "         much as a slot",
@@ -443,3 +444,9 @@ def test_numbers_have_three_digits_and_a_unit() -> None:
 
 def test_the_command_is_listed() -> None:
     assert "plan" in typer.main.get_command(app).commands  # type: ignore[attr-defined]
+
+
+def test_the_page_shows_what_is_printed() -> None:
+    page = (Path(__file__).parents[2] / "docs/how-to/plan-a-job.md").read_text()
+    shown = page.partition("$ spillway plan examples/ysb.yaml --rate 10000\n")[2].partition("```")[0]
+    assert plan(FILES["ysb"], "--rate", "10000").stdout == shown

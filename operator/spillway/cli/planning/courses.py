@@ -18,6 +18,8 @@ from spillway.simulation.jobs import Job
 from spillway.simulation.runs import Event, Row, Run
 from spillway.simulation.traces import Trace
 
+_NAMES = {"shared": "slots"}
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Course:
@@ -128,12 +130,21 @@ def _segment(segment: Segment, load: Load, settled: Row) -> Segment:
 
 
 def _change(event: Event) -> dict[str, Any]:
+    before, after = sizes(event)
     return {
         "at": answers.number(event.at),
         "kind": str(event.kind),
         "segments": list(event.segments),
-        "from": dict(event.before),
-        "to": dict(event.after),
+        "from": before,
+        "to": after,
         "reason": event.reason,
         "sentence": event.sentence,
     }
+
+
+def sizes(event: Event) -> tuple[dict[str, str], dict[str, str]]:
+    """What was before and after; the pool of all slots goes by the name that plans have for it."""
+    before, after = (
+        {_NAMES.get(name, name): value for name, value in of.items()} for of in (event.before, event.after)
+    )
+    return before, after

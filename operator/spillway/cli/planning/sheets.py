@@ -97,8 +97,10 @@ class _Drawing:
             yield from self._legend(planned.plan)
             yield ""
             yield section("latency", self._latency(planned.plan, asked.promise))
+            yield ""
         yield section("why", self._reasons(planned))
         if asked.assumed:
+            yield ""
             yield section("assumed", [Text(terminal.clean(line), "dim") for line in asked.assumed])
 
     def _head(self, planned: Planned, asked: Asked) -> RenderableType:

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from spillway.cli import terminal
-from spillway.cli.planning import sheets, sizes
+from spillway.cli.planning import courses, sheets, sizes
 from spillway.cli.planning.courses import Course
 from spillway.simulation.runs import Event, Kind, Row, Run
 
@@ -51,6 +51,7 @@ class _Drawing:
             yield ""
             yield self._compared(course)
         if asked.assumed:
+            yield ""
             yield sheets.section("assumed", [Text(terminal.clean(line), "dim") for line in asked.assumed])
 
     def _head(self, run: Run, asked: sheets.Asked, length: float) -> Text:
@@ -139,9 +140,10 @@ class _Drawing:
     def _change(self, event: Event) -> Text:
         arrow = "->" if self.ascii else "→"
         alike: dict[tuple[str, str], list[str]] = {}
-        for name, after in event.after.items():
-            alike.setdefault((event.before.get(name, ""), after), []).append(name)
-        parts = [f"{', '.join(names)} {before} {arrow} {after}" for (before, after), names in alike.items()]
+        before, after = courses.sizes(event)
+        for name, size in after.items():
+            alike.setdefault((before.get(name, ""), size), []).append(name)
+        parts = [f"{', '.join(names)} {old} {arrow} {new}" for (old, new), names in alike.items()]
         return Text("; ".join(parts) or ", ".join(event.segments))
 
     # Comparison
