@@ -7,8 +7,9 @@ tables from texts as they stand in a manifest, and the ways of hypothesis to shu
 from __future__ import annotations
 
 import collections
+import copy
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from spillway.expressions import relations
@@ -21,6 +22,7 @@ Row = tuple[Any, ...]
 Record = tuple[int, Row]
 Update = tuple[int, Row | None, Row | None]
 Key = tuple[Any, ...]
+Change = tuple[bytes, bytes | None]
 
 MS = 1_000  # microseconds
 
@@ -153,18 +155,18 @@ def result(of: Operator, *inputs: Relation) -> Relation:
     return found
 
 
-def written(stores: Sequence[Store]) -> list[tuple[bytes, bytes | None]]:
+def written(stores: Sequence[Store]) -> list[Change]:
     """What a commit writes."""
     return [change for store in stores for change in store.changes()]
 
 
-def compacted(log: Sequence[tuple[bytes, bytes | None]]) -> list[tuple[bytes, bytes | None]]:
+def compacted(log: Sequence[Change]) -> list[Change]:
     """The log with the last record of each key alone."""
     last = {key: i for i, (key, _) in enumerate(log)}
     return [change for i, change in enumerate(log) if last[change[0]] == i]
 
 
-def restore(stores: Sequence[Store], log: Iterable[tuple[bytes, bytes | None]]) -> None:
+def restore(stores: Sequence[Store], log: Iterable[Change]) -> None:
     """Load a changelog into new stores."""
     for key, value in log:
         load(stores, key, value)
@@ -173,17 +175,11 @@ def restore(stores: Sequence[Store], log: Iterable[tuple[bytes, bytes | None]]) 
 
 
 def content(stores: Sequence[Store]) -> list[Any]:
-    """All that stores hold, to compare."""
-    return [(store.time, dict(store.rows)) for store in stores]
+    """All that stores hold, to compare now or later."""
+    return [(store.time, store.number, copy.deepcopy(dict(store.scan(10**9)))) for store in stores]
 
 
-def interleaved(sizes: Sequence[int], picks: Sequence[int]) -> Iterator[int]:
-    """Which input is next: takes from several inputs in an order that the picks decide, until all are used up."""
-    left = list(sizes)
-    for pick in [*picks, *range(sum(sizes) * len(sizes))]:
-        waiting = [i for i, size in enumerate(left) if size]
-        if not waiting:
-            return
-        chosen = waiting[pick % len(waiting)]
-        left[chosen] -= 1
-        yield chosen
+def delayed(events: Sequence[Any], delays: Sequence[int]) -> list[Any]:
+    """The events in the order of their times (each one's second value) and these delays."""
+    order = sorted(range(len(events)), key=lambda i: (events[i][1] + delays[i], i))
+    return [events[i] for i in order]

@@ -8,10 +8,10 @@ from spillway.runtime import keys
 from spillway.runtime.tables.store import NEVER, Store, load
 
 
-def _store(number: int = 0) -> Store:
+def _store(place: int = 0) -> Store:
     decode = keys.decoder(())
     return Store(
-        lambda key: keys.encode((key,)), lambda key: decode(key)[0], lambda _, e: e, lambda _, e: e, number=number
+        lambda key: keys.encode((key,)), lambda key: decode(key)[0], lambda _, e: e, lambda _, e: e, place=place
     )
 
 
@@ -56,7 +56,7 @@ def test_the_last_record_of_a_key_counts() -> None:
 
 def test_event_time_is_restored_and_written_only_when_it_has_advanced() -> None:
     store, again = _store(), _store()
-    store.time = 1_700_000_000_000_000
+    store.time, store.number = 1_700_000_000_000_000, 3
     log = store.changes()
     assert store.changes() == []
 
@@ -64,7 +64,7 @@ def test_event_time_is_restored_and_written_only_when_it_has_advanced() -> None:
         again.load(key, value)
     again.restored()
 
-    assert again.time == store.time
+    assert (again.time, again.number) == (store.time, store.number)
     assert again.changes() == []
     assert _store().time == NEVER
     assert len(again) == 0

@@ -47,12 +47,11 @@ class Buffer:
         store: by number.
     """
 
-    def __init__(self, schema: Schema, key_of: KeyOf, *, number: int, retention: int | None, reach: int) -> None:
+    def __init__(self, schema: Schema, key_of: KeyOf, *, place: int, retention: int | None, reach: int) -> None:
         """`reach`: for so long after its time a record may still be asked for by one that is not late."""
         self._key_of = key_of
         self._reach = reach
         self._index: dict[Key, tuple[list[int], list[Waiting]]] = {}
-        self._next = 0
         self._expiry = None if retention is None else Expiry(retention)
         restored = codecs.restorer(schema)
         decode = keys.decoder(())
@@ -61,14 +60,14 @@ class Buffer:
             lambda key: decode(key)[0],
             lambda _, waiting: (waiting.time, waiting.alone, waiting.row),
             lambda key, value: Waiting(key, value[0], restored(value[2]), alone=value[1]),
-            number=number,
+            place=place,
             restored=self._restored,
         )
 
     def add(self, key: Key, time: int, row: Row, *, alone: bool) -> None:
         """Keep a record."""
-        number = self._next
-        self._next = number + 1
+        number = self.store.number
+        self.store.number = number + 1
         waiting = Waiting(number, time, row, alone=alone)
         self.store.rows[number] = waiting
         self.store.dirty[number] = None
@@ -125,4 +124,3 @@ class Buffer:
         for number in sorted(self.store.rows):
             waiting = self.store.rows[number]
             self._place(self._key_of(waiting.row), waiting)
-            self._next = number + 1

@@ -105,7 +105,7 @@ class LookupJoin:
         return None if self._alone is None else self._alone(row)
 
     def _buffered(self, schema: Schema) -> Buffer:
-        return Buffer(schema, self._pairing.left_key, number=1, retention=self._retention, reach=0)
+        return Buffer(schema, self._pairing.left_key, place=1, retention=self._retention, reach=0)
 
     def _is_late(self, timestamp: int) -> bool:
         assert self._retention is not None  # noqa: S101 - it is asked only with a retention

@@ -33,8 +33,10 @@ Floors go down, also below zero: before 1970 windows are cut as after it.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import linecache
 import textwrap
+import types
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -126,10 +128,7 @@ class Loop:
         file = f"<spillway aggregate {self._name}>"
         linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
         namespace = {**self._scope.namespace(), **zeros}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SyntaxWarning)  # of literals in templates, as everywhere in generated code
-            code = compile(text, file, "exec")
-        exec(code, namespace)  # noqa: S102 - generated from checked terms
+        exec(_code(text, file), namespace)  # noqa: S102 - generated from checked terms
         functions_: dict[str, Callable[..., Any]] = namespace["bind"](**bound)
         return functions_
 
@@ -284,6 +283,13 @@ class Loop:
         lines = [take] if parts else []
         lines += [f"{''.join(f'{state}, ' for state in self._states())} = states", f"return {self._row(groups)}"]
         return "def finish(key, states):\n" + textwrap.indent("\n".join(lines), "    ") + "\n"
+
+
+@functools.lru_cache(maxsize=256)  # one for each operator, however many partitions of it there are
+def _code(text: str, file: str) -> types.CodeType:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)  # of literals in templates, as everywhere in generated code
+        return compile(text, file, "exec")
 
 
 def _indented(lines: list[str]) -> list[str]:

@@ -6,8 +6,8 @@ the newest entry of each such key, encoded, or None where it is gone. That is al
     state at a commit = for each key, the last change up to that commit        (compacting never removes that one)
 
 The stores of one table share a changelog: the first byte of a changelog key is the number of its store.
-Event time has come as far as `time` says; tables with a retention set it. It is an entry like all others, because what
-is late after a restart has to be what would have been late without it.
+Event time has come as far as `time` says; tables with a retention set it. It is written like an entry, and so is the
+next `number`: what is late after a restart has to be what would have been late without it.
 
 `rows` is a dict here. What tables ask of it is `get`, item assignment, `pop`, `len` and iteration, so that a map on
 disk with a write-back cache can take its place.
@@ -29,7 +29,7 @@ NEVER = -(2**63)  # before every event: the smallest time that a column can hold
 
 _pack = msgspec.msgpack.Encoder().encode
 _unpack = msgspec.msgpack.Decoder().decode
-_unpack_time = msgspec.msgpack.Decoder(int).decode
+_unpack_numbers = msgspec.msgpack.Decoder(tuple[int, int]).decode
 
 
 class Store:
@@ -40,6 +40,7 @@ class Store:
         dirty: keys that changed since the last `changes`, in the order of their first change. A dict, not a set: what
             is written must not depend on how Python hashes.
         time: the largest event time seen, where the table has a retention.
+        number: that of the next entry, where entries are numbered.
     """
 
     def __init__(
@@ -49,18 +50,22 @@ class Store:
         encode: Callable[[Key, Entry], Any],
         decode: Callable[[Key, Any], Entry],
         *,
-        number: int = 0,
+        place: int = 0,
         restored: Callable[[], None] = lambda: None,
     ) -> None:
-        """How keys become bytes and entries become values for msgpack, and back; who wants to know of a restore."""
+        """How keys become bytes and entries become values for msgpack, and back.
+
+        `place`: which of the table's stores it is. `restored`: called after a restore.
+        """
         self.rows: dict[Key, Entry] = {}
         self.dirty: dict[Key, None] = {}
         self.time = NEVER
         self._encode_key, self._decode_key = encode_key, decode_key
         self._encode, self._decode = encode, decode
-        self._prefix = bytes((number,))
+        self._prefix = bytes((place,))
         self._restored = restored
-        self._saved = NEVER
+        self.number = 0
+        self._saved = (NEVER, 0)
         self._bytes = self._count = 0
 
     def changes(self) -> list[Change]:
@@ -73,15 +78,16 @@ class Store:
             found.append((prefix + encode_key(key), value))
         self.dirty.clear()
         self._measure(found)
-        if self.time != self._saved:
-            found.append((prefix, _pack(self.time)))
-            self._saved = self.time
+        if self._saved != (self.time, self.number):
+            self._saved = (self.time, self.number)
+            found.append((prefix, _pack(self._saved)))
         return found
 
     def load(self, key: bytes, value: bytes | None) -> None:
         """Take one record of the changelog, in its order."""
         if len(key) == 1:
-            self.time = self._saved = NEVER if value is None else _unpack_time(value)
+            if value is not None:
+                self.time, self.number = self._saved = _unpack_numbers(value)
             return
         found = self._decode_key(key[1:])
         self.put(found, None if value is None else self._decode(found, _unpack(value)))

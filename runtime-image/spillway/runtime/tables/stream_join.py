@@ -43,7 +43,7 @@ class StreamJoin:
         within = join.within.amount // MICROSECOND
         self._retention = None if operator.retention is None else operator.retention.amount // MICROSECOND
         lefts, rights = (
-            Buffer(relation.schema, key_of, number=i, retention=self._retention, reach=within)
+            Buffer(relation.schema, key_of, place=i, retention=self._retention, reach=within)
             for i, (relation, key_of) in enumerate([(left, pairing.left_key), (right, pairing.right_key)])
         )
         left_alone = pairing.left_alone if join.type in (JoinType.LEFT, JoinType.FULL) else None

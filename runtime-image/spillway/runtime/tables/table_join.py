@@ -155,13 +155,13 @@ class TableJoin:
                     self._expiry.watch(self._due(key, time), (side, key))
 
 
-def _store(number: int, types: list[ColumnType], schema: Schema, restored: Callable[[], None]) -> Store:
+def _store(place: int, types: list[ColumnType], schema: Schema, restored: Callable[[], None]) -> Store:
     row = codecs.restorer(schema)
     return Store(
         keys.encoder(types),
         keys.decoder(types),
         lambda _, entry: entry,
         lambda _, value: (value[0], row(value[1])),
-        number=number,
+        place=place,
         restored=restored,
     )
