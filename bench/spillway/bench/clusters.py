@@ -2,8 +2,8 @@
 
 Machines have cores. A task is a thread: for a record of operator i it needs c_i seconds of a core and waits w_i seconds
 for something else (a service, a disk). Tasks are spread evenly over the machines, and records over the tasks of an
-operator. With x records per second from all sources, operator i gets r_i = a_i + v_i·x; the part a_i doesn't grow with x
-because an operator before it emits at a pace of its own (a logic-dependent one). On machine m with k tasks:
+operator. With x records per second from all sources, operator i gets r_i = a_i + v_i·x; the part a_i doesn't grow with
+x, because an operator before it emits at a pace of its own (a logic-dependent one). On machine m with k tasks:
 
     rho_m = (h·k + Σ_i k_i,m·r_i·c_i/n_i) / cores        h: what a task costs by being there (polling, acknowledging)
     L_i,m = w_i + c_i/(1 - rho_m^6)/(1 - 1.2·locked)     a busy machine makes each record take longer, so does a lock
@@ -21,10 +21,9 @@ is no limit. Where the paper gives numbers they are here; all other costs are ou
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import math
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 from spillway.controllers.profiling.application import Application, Operator
@@ -140,9 +139,9 @@ class Cluster:
         sources = {source.name for source in self.application.sources}
         sojourn = {name: processing[name] + (0.0 if name in sources else queues[name]) for name in names}
         behind = [name for name in names if name not in sources]
-        jam = max(behind, key=busy.__getitem__)
+        jam = max(behind, key=busy.__getitem__, default="")
         latency = self._longest(sojourn)
-        if x >= FULL * most and busy[jam] > max(FULL, max(busy[name] for name in sources)):
+        if x >= FULL * most and jam and busy[jam] > max(FULL, *(busy[name] for name in sources)):
             # The jammed queue holds all that is in flight and is elsewhere in no queue.
             flying = self.pending * sum(tasks[name] for name in sources)
             sojourn |= {name: processing[name] for name in behind}
@@ -308,40 +307,33 @@ class Simulated:
         return Measurement(seconds, throughput, latency, readings)
 
 
-def optimum(cluster: Cluster, most: Mapping[str, int]) -> tuple[dict[str, int], float]:
+def optimum(
+    cluster: Cluster, most: Mapping[str, int], known: Iterable[Mapping[str, int]] = ()
+) -> tuple[dict[str, int], float]:
     """The best throughput over all task counts up to `most`, whatever the latency: by trying them.
 
-    Left out is only what `roof` shows to be no better than what was found already: large counts come first, and a
-    prefix of counts is dropped when it loses with as many tasks as allowed for all that follow.
+    Left out is only what can't be better than what was found already: an operator with so few tasks that it alone is
+    too narrow, and counts that `roof` or one look at `carries` rule out. `known` counts are tried first.
     """
     names = [operator.name for operator in cluster.application.operators]
-    found: tuple[dict[str, int], float] = ({}, 0.0)
-    few = dict.fromkeys(names, 1)
-    spans = {
-        operator.name: (a, v, cluster.cpu(operator, {}) + cluster.works[operator.name].wait)
-        for operator, (a, v) in zip(cluster.application.operators, cluster.flow, strict=True)
-    }
+    alike = ({name: min(most[name], size) for name in names} for size in range(1, max(most.values()) + 1))
+    tried = [dict(tasks) for tasks in (*known, *alike)]
+    found = max(((tasks, cluster.throughput(tasks)) for tasks in tried), key=lambda pair: pair[1])
 
-    def at_most(name: str, count: int) -> float:
-        a, v, span = spans[name]
+    def alone(operator: Operator, count: int) -> float:
+        a, v = cluster.flow[cluster.application.operators.index(operator)]
+        span = cluster.cpu(operator, {}) + cluster.works[operator.name].wait
         return (count / span - a) / v if v else math.inf
 
-    def grown(taken: dict[str, int], rest: Sequence[str]) -> None:
+    def grown(taken: dict[str, int], rest: Sequence[Operator]) -> None:
         nonlocal found
-        if not rest:
-            if cluster.roof(taken) > found[1] and cluster.carries(taken, found[1] * (1 + 1e-6)):
-                found = (dict(taken), cluster.throughput(taken))
-            return
-        name, *others = rest
-        for count in range(1, most[name] + 1):
-            if at_most(name, count) > found[1] and cluster.roof({**most, **few, **taken, name: count}) >= 0:
-                grown({**taken, name: count}, others)
+        if rest:
+            operator, *others = rest
+            for count in range(1, most[operator.name] + 1):
+                if alone(operator, count) > found[1]:
+                    grown({**taken, operator.name: count}, others)
+        elif cluster.roof(taken) > found[1] and cluster.carries(taken, found[1] * (1 + 1e-6)):
+            found = (taken, cluster.throughput(taken))
 
-    seeds: Iterator[int] = itertools.count(1)
-    for size in seeds:  # something good first, so that much can be left out
-        start = {name: min(most[name], size) for name in names}
-        found = max(found, (start, cluster.throughput(start)), key=lambda pair: pair[1])
-        if start == dict(most) or size >= 32:
-            break
-    grown({}, names)
+    grown({}, cluster.application.operators)
     return found

@@ -63,10 +63,10 @@ def onward(state: State, measured: Measurement, move: Move) -> Move | None:
     is all that can still help.
     """
     growth, tasks = stride(state, measured), move.deployment.tasks
-    if growth > 1:
-        return enhanced(state, measured, tasks, growth, shrink=measured.rate < REACHED * move.aim)
+    if growth > 1 and measured.rate >= REACHED * move.aim:
+        return enhanced(state, measured, tasks, growth)
     fewer = enhanced(state, measured, tasks, SHORTEST, shrink=True)
-    return fewer if fewer and fewer.deployment.total < move.deployment.total else None
+    return fewer if fewer and (growth > 1 or fewer.deployment.total < move.deployment.total) else None
 
 
 def halved(state: State, measured: Measurement, tasks: Mapping[str, int], aim: float) -> Move | None:

@@ -53,7 +53,7 @@ def narrowest(state: State, measured: Measurement, tasks: Mapping[str, int]) -> 
     wanted = {name: max(math.ceil(tasks[name] * rounded), tasks[name] + 1) for name in group}
     found = capability.within(state, {**tasks, **wanted}, tasks)
     gain = min(growth, *(found[name] / tasks[name] for name in group))
-    if why_not := _why_not(state, measured, group, top) or _too_little(state, gain, growth):
+    if why_not := _why_not(state, measured, group, top) or _too_little(state, gain):
         return None, Alternative(f"more {', '.join(group)}", why_not)
     lost = tuple(
         Alternative(f"more {name}", f"its tasks are busy {capacities[name]:.0%} of their time")
@@ -78,10 +78,8 @@ def _why_not(state: State, measured: Measurement, group: Sequence[str], top: flo
     return ""
 
 
-def _too_little(state: State, gain: float, growth: float) -> str:
+def _too_little(state: State, gain: float) -> str:
     """Whether what can be hoped for is worth a round."""
-    if gain >= 1 + state.settings.worth:
-        return ""
-    if growth < 1 + state.settings.worth:
-        return f"the next operator is as busy: at most {growth - 1:.0%} could come of it"
-    return "it has all tasks that are allowed"
+    if gain <= 1:
+        return "it has all tasks that are allowed"
+    return f"at most {gain - 1:.1%} could come of it" if gain < 1 + state.settings.worth else ""

@@ -40,6 +40,18 @@ def judged(state: State, measured: Measurement) -> tuple[Reason, str]:
     return Reason.FLAT, said
 
 
+def loser(state: State, measured: Measurement, reason: Reason) -> tuple[Alternative, ...]:
+    """The deployment that is not kept: this one, or the best one before; none where there was nothing to compare."""
+    if not state.best or state.move.change is Change.THROTTLE:
+        return ()
+    best, before, this = state.rounds[state.best - 1].move.deployment, state.measured_best(), state.move.deployment
+    if reason is Reason.LEANER:
+        return (Alternative(str(best), f"{best.total} tasks do no more than {this.total}"),)
+    if reason is Reason.GREW:
+        return (Alternative(str(best), f"{before.rate:.4g} records/s against {measured.rate:.4g}"),)
+    return (Alternative(str(this), f"{measured.rate:.4g} records/s against {before.rate:.4g}"),)
+
+
 def follows(state: State, last: Round) -> Move | End:
     """What to do after the last round, which is noted in the state already."""
     best, measured = state.rounds[state.best - 1], state.measured_best()

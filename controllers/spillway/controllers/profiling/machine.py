@@ -154,6 +154,8 @@ def _problem(application: Application, settings: Settings) -> str:
         return "there is no source, so nothing can be measured"
     if any(isinstance(number, float) and not 0 < number < float("inf") for number in numbers):
         return "every setting is a number above 0"
+    if none := [operator.name for operator in application.operators if operator.limit < 1]:
+        return f"operator {none[0]!r} may have no task at all; allow 1 or more"
     if settings.tasks is not None and settings.tasks < needed:
         return f"{settings.tasks} tasks are allowed, and {needed} operators need one each; allow {needed} or more"
     if min(settings.rounds, settings.attempts, *settings.frames, 1) < 1:
@@ -218,14 +220,14 @@ def _judge(state: State, measured: Measurement) -> State:
     """Rule 3: the round is noted, and the state moves on or ends."""
     reason, said = judgement.judged(state, measured)
     kept = reason in judgement.KEPT
-    number = len(state.rounds) + 1
+    number, other = len(state.rounds) + 1, judgement.loser(state, measured, reason)
     state = dataclasses.replace(state, best=number if kept else state.best)
     draft = _noted(state, measured, reason, said, kept=kept)
     after = judgement.follows(draft, draft.rounds[-1])
     if isinstance(after, Move) and draft.stressed >= state.settings.rounds:
         after = End(Reason.NO_ROUNDS, f"{draft.stressed} rounds are done, and no more are allowed")
     told = after.sentence if isinstance(after, End) else f"{after.change}: {after.deployment}"
-    state = _noted(state, measured, reason, f"{said}; next: {told}", kept=kept, alternatives=after.lost)
+    state = _noted(state, measured, reason, f"{said}; next: {told}", kept=kept, alternatives=(*other, *after.lost))
     return _ended(state, after) if isinstance(after, End) else _moved(state, after)
 
 

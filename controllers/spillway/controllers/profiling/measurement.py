@@ -6,11 +6,9 @@ import dataclasses
 import math
 import statistics
 from collections.abc import Iterator, Mapping
-from types import MappingProxyType
 
 from spillway.controllers.profiling.application import Application
 
-_DEFAULT: Mapping[str, int] = MappingProxyType({})
 # Of the mean. What a platform says of the same deployment twice differs by up to 3 % (SWP, section 6.1.2), so that an
 # operator is busy for more than all of its time by that much is no contradiction. Beyond a fifth, clocks are wrong.
 IMPOSSIBLE = 1.2
@@ -28,7 +26,7 @@ class Deployment:
 
     tasks: Mapping[str, int]
     rate: float | None = None
-    frames: Mapping[str, int] = dataclasses.field(default_factory=lambda: _DEFAULT)
+    frames: Mapping[str, int] = dataclasses.field(default_factory=dict)
 
     @property
     def total(self) -> int:

@@ -76,7 +76,7 @@ class Settings:
         light: records per second of the first load. Whatever it is, it is lowered until no operator is busy.
         seconds: of one measurement.
         frames: sizes of frames to tell cpu, fetch and emit apart with; three suffice, and each is a light round more.
-        rounds: at the most, under full load.
+        rounds: deployments at the most, under full load.
         attempts: measurements of one deployment before it is given up.
     """
 
@@ -184,8 +184,8 @@ class State:
 
     @property
     def stressed(self) -> int:
-        """How many rounds under full load were done."""
-        return sum(done.stressed for done in self.rounds)
+        """How many deployments were measured under full load."""
+        return sum(done.stressed and done.measurement is not None for done in self.rounds)
 
     def measured_best(self) -> Measurement:
         """What was measured of the best deployment; only asked for once there is one."""
