@@ -109,6 +109,16 @@ def test_a_retention_drops_rows_by_their_last_update_and_tells_readers() -> None
     assert set(reader.rows) == {("m", 3, None), ("k", 8, 2)}
 
 
+def test_a_row_that_went_and_came_back_is_dropped_once() -> None:
+    join = _join("left", "1s")
+    for old, new in [(None, ("k", 1)), (("k", 1), None), (None, ("k", 2))]:
+        join.left(0, old, new)
+
+    updates = join.left(1200 * MS, None, ("m", 3))
+
+    assert updates == [(1200 * MS, ("k", 2, None), None), (1200 * MS, None, ("m", 3, None))]
+
+
 def test_rows_of_windows_go_with_their_window_and_stay_with_readers() -> None:
     columns = "k string, window_start timestamp, window_end timestamp"
     key = ("k", "window_start", "window_end")

@@ -2,7 +2,7 @@
 
 Event time advances to the largest time seen. An entry that is due at d goes once d < time - retention, and whatever
 comes for it later is late. An entry whose due time moved on in between (a group that got another record) is looked
-at when its old one passes, and put back: each entry stands here once, however often it is written.
+at when its old one passes, and put back: an entry stands here once, however often it is written.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Expiry:
     def passed(self, time: int, due_of: Callable[[Key], int | None]) -> list[tuple[int, Key]]:
         """What to drop now that event time is `time`, with due times; `due_of` has the present ones, None if gone."""
         heap, horizon = self._heap, time - self.span
-        found = []
+        found: dict[Key, int] = {}  # an entry that went and came back stands here twice
         while heap and heap[0][0] < horizon:
             _, number, key = heap[0]
             due = due_of(key)
@@ -47,9 +47,9 @@ class Expiry:
                 continue
             heapq.heappop(heap)
             if due is not None:
-                found.append((due, key))
+                found[key] = due
         self.next = heap[0][0] + self.span if heap else math.inf
-        return found
+        return [(due, key) for key, due in found.items()]
 
     def clear(self) -> None:
         """Forget everything, before a restore fills it again."""
