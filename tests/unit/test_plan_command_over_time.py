@@ -121,6 +121,30 @@ def test_a_load_that_is_too_much_is_exit_code_1(tmp_path: Path) -> None:
     assert "not kept" in result.stdout
 
 
+# Beside others
+
+
+def test_the_same_load_under_other_policies(tmp_path: Path) -> None:
+    path = tmp_path / "compared.png"
+    file = written(tmp_path, CALM)
+    result = plan(FILES["ysb"], "--rates", file, "--compare", "--plot", str(path))
+    lines = result.stdout.splitlines()
+    start = lines.index("policy     in time    worst  late  slot-h  core-h  resizes  switches")
+    names = ["spillway", "static", "threshold", "keda", "flink", "stela"]
+    assert [line.split()[0] for line in lines[start + 1 : start + 7]] == names
+    assert path.read_bytes().startswith(b"\x89PNG")
+    found = answer(FILES["ysb"], "--rates", file, "--compare")
+    assert list(found["policies"]) == names
+    assert found["plans"] == answer(FILES["ysb"], "--rates", file), "to be compared changes nothing"
+    assert {policy["within"] for policy in found["policies"].values()} == {1.0}, "everybody keeps up with a calm load"
+
+
+def test_policies_are_compared_over_time_only() -> None:
+    result = plan(FILES["ysb"], "--rate", "1", "--compare")
+    assert result.exit_code == UNREADABLE
+    assert "give a load with --rates" in " ".join(result.stderr.split())
+
+
 # Wrong traces
 
 WRONG: dict[str, tuple[str | bytes, str]] = {

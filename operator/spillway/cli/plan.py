@@ -34,10 +34,11 @@ FEASIBLE, INFEASIBLE, UNREADABLE = 0, 1, 2
 
 
 class Shown(NamedTuple):
-    """Where the answer goes."""
+    """Where the answer goes, and whether with others."""
 
     output: Format
     plot: pathlib.Path | None
+    compare: bool
 
 
 def plan(
@@ -56,6 +57,9 @@ def plan(
     chaining: Annotated[
         Chaining, typer.Option(help="auto: the cheapest. never: each operator on slots of its own.")
     ] = Chaining.AUTO,
+    compare: Annotated[
+        bool, typer.Option("--compare", help="With --rates: the same load under other policies.")
+    ] = False,
     plot: Annotated[
         pathlib.Path | None, typer.Option(metavar="FILE", help="Draw it too, as .svg or .png (needs spillway[plot]).")
     ] = None,
@@ -76,7 +80,10 @@ def plan(
     try:
         if plot is not None:
             canvas.check(plot)
-        job, shown = questions.job(file), Shown(output, plot)
+        if compare and rates is None:
+            message = "policies are compared over time; give a load with --rates"
+            raise questions.RefusedError(message, option="--compare")
+        job, shown = questions.job(file), Shown(output, plot, compare)
         if rates is None:
             feasible = _at_a_rate(job, rate, source or [], chaining, shown)
         else:
@@ -118,12 +125,13 @@ def _over_time(
     from spillway.controllers.planning import jobs, problem
 
     load = rehearsals.trace(file, job, rate, sources)
-    course = rehearsals.rehearse(job, load, problem.Chaining(chaining))
+    course = rehearsals.rehearse(job, load, problem.Chaining(chaining), compare=shown.compare)
     promise = problem.Promise(course.run.bound, course.run.quantile)
     head = sheets.Asked(job.metadata.name, {}, promise, job.spec.policy.headroom, jobs.assumed(job))
     if shown.output is Format.JSON:
         order = [node.name for node in jobs.problem(job, {}).flow.nodes]
-        _print(courses.answer(course, order))
+        plans = courses.answer(course, order)
+        _print({"plans": plans, "policies": courses.policies(course)} if shown.compare else plans)
     else:
         timelines.show(course, head, sheets.console())
     if shown.plot is not None:

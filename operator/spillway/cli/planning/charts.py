@@ -20,11 +20,11 @@ _FLOOR = 1e-3  # seconds: what is faster than that is drawn there, on a logarith
 # Each policy has a colour and a dash of its own; ours is the first, and the thickest.
 _LINES: Sequence[tuple[str, object, float]] = (
     (canvas.BLUE, "-", 1.6),
-    (canvas.ORANGE, (0, (5, 1.5)), 1.1),
-    (canvas.GREEN, (0, (1.5, 1)), 1.2),
-    (canvas.PURPLE, (0, (6, 1.5, 1.5, 1.5)), 1.1),
-    (canvas.SKY, (0, (3, 1, 1, 1, 1, 1)), 1.1),
-    (canvas.RED, (0, (2, 2)), 1.1),
+    (canvas.ORANGE, (0, (5, 1.5)), 1.0),
+    (canvas.GREEN, (0, (1.5, 1)), 1.0),
+    (canvas.PURPLE, (0, (6, 1.5, 1.5, 1.5)), 1.0),
+    (canvas.SKY, (0, (3, 1, 1, 1, 1, 1)), 1.0),
+    (canvas.RED, (0, (2, 2)), 1.0),
 )
 
 
@@ -68,7 +68,15 @@ def _latency(axes: Axes, runs: Mapping[str, Run]) -> None:
     for (name, run), (colour, dash, width) in zip(runs.items(), _looks(runs), strict=False):
         latencies = [min(top, max(_FLOOR, row.latency)) for row in run.rows]
         label = f"{name}: {sizes.of_all(run.totals.within)} in time"
-        axes.plot([row.at for row in run.rows], latencies, color=colour, linestyle=dash, linewidth=width, label=label)
+        axes.plot(
+            [row.at for row in run.rows],
+            latencies,
+            color=colour,
+            linestyle=dash,
+            linewidth=width,
+            label=label,
+            zorder=_order(width),
+        )
     axes.set_yscale("log")
     axes.set_ylim(_FLOOR if min(finite, default=1.0) < 2 * _FLOOR else min(finite) / 1.5, top)
     axes.axhspan(ours.bound, top, color=canvas.RED, alpha=0.08, linewidth=0)
@@ -78,11 +86,11 @@ def _latency(axes: Axes, runs: Mapping[str, Run]) -> None:
     switches = [event for event in ours.events if event.kind is Kind.SWITCH]
     for event in switches:
         batch = "batch" in event.after.values()
-        axes.axvline(event.at, color=canvas.PURPLE, linewidth=0.9, linestyle="-" if batch else ":")
+        axes.axvline(event.at, color=canvas.INK, linewidth=0.9, linestyle="-" if batch else ":")
     if switches:
-        axes.plot([], [], color=canvas.PURPLE, linewidth=0.9, label="switch to batches")
-        axes.plot([], [], color=canvas.PURPLE, linewidth=0.9, linestyle=":", label="and back")
-    axes.yaxis.set_major_formatter(lambda seconds, _: sizes.duration(seconds))
+        axes.plot([], [], color=canvas.INK, linewidth=0.9, label="switch to batches")
+        axes.plot([], [], color=canvas.INK, linewidth=0.9, linestyle=":", label="and back")
+    axes.yaxis.set_major_formatter(lambda seconds, _: f"{seconds:g} s" if seconds >= 1 else sizes.duration(seconds))
     axes.minorticks_off()
     axes.set_title(f"latency of {sizes.quantile(ours.quantile)} of the records")
     canvas.plainly(axes, along="y")
@@ -94,7 +102,15 @@ def _steps(axes: Axes, runs: Mapping[str, Run], title: str, of: Callable[[Row], 
 
     for run, (colour, dash, width) in zip(runs.values(), _looks(runs), strict=False):
         times = [row.at for row in run.rows]
-        axes.step(times, [of(row) for row in run.rows], where="post", color=colour, linestyle=dash, linewidth=width)
+        axes.step(
+            times,
+            [of(row) for row in run.rows],
+            where="post",
+            color=colour,
+            linestyle=dash,
+            linewidth=width,
+            zorder=_order(width),
+        )
     axes.set_ylim(0, max(1, *(of(row) for run in runs.values() for row in run.rows)) * 1.12)
     axes.yaxis.set_major_locator(ticker.MaxNLocator(nbins=4, integer=True))
     axes.set_title(title)
@@ -108,6 +124,11 @@ def _time(axes: Axes, run: Run) -> None:
     axes.set_xlim(0, end)
     axes.set_xticks([step * i for i in range(int(end / step) + 1)])
     axes.xaxis.set_major_formatter(lambda at, _: sizes.duration(at) if at else "0")
+
+
+def _order(width: float) -> float:
+    """Ours is drawn over all others."""
+    return 2 + width
 
 
 def _looks(runs: Mapping[str, Run]) -> list[tuple[str, object, float]]:

@@ -55,6 +55,25 @@ def answer(course: Course, order: Sequence[str]) -> list[dict[str, Any]]:
     return [_plan(course, stretch, order) for stretch in stretches(course.run)]
 
 
+def policies(course: Course) -> dict[str, dict[str, Any]]:
+    """What came out under each policy, ours first, in one line each."""
+    return {name: _totals(run) for name, run in {"spillway": course.run, **course.rivals}.items()}
+
+
+def _totals(run: Run) -> dict[str, Any]:
+    totals = run.totals
+    return {
+        "within": answers.number(totals.within),
+        "kept": totals.kept,
+        "worst_ms": answers.milliseconds(totals.worst),
+        "late_seconds": answers.number(totals.late),
+        "slot_hours": answers.number(totals.slot_hours),
+        "core_hours": answers.number(totals.core_hours),
+        "resizes": totals.resizes,
+        "switches": totals.switches,
+    }
+
+
 def stretches(run: Run) -> Iterator[Stretch]:
     """The run, cut where something was changed; what happened within one row is one change."""
     if not run.rows:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import pathlib
 
 from spillway.cli import terminal
-from spillway.cli.planning import questions
+from spillway.cli.planning import comparisons, questions
 from spillway.cli.planning.courses import Course
 from spillway.cli.planning.questions import RefusedError
 from spillway.controllers.planning import jobs, planner
@@ -44,8 +44,8 @@ def trace(file: pathlib.Path, asked: StreamJob, rate: str | None, sources: list[
     return found
 
 
-def rehearse(asked: StreamJob, load: Trace, chaining: Chaining) -> Course:
-    """Plan for the highest rate, then let Spillway steer through the trace."""
+def rehearse(asked: StreamJob, load: Trace, chaining: Chaining, *, compare: bool = False) -> Course:
+    """Plan for the highest rate, then let Spillway steer through the trace; and others too, to `compare` them."""
     peak = max(load.times, key=load.rate)
     highest = jobs.problem(asked, _rates(load, peak), chaining=chaining)
     planned = planner.plan(highest)
@@ -61,7 +61,8 @@ def rehearse(asked: StreamJob, load: Trace, chaining: Chaining) -> Course:
         load.shape,
     )
     run = steered.run(begins, first, only, platform, asked.spec.policy, least)
-    return Course(planned.plan, simulated, only, run)
+    others = dict(comparisons.rivals(Job.of(begins, first), planned.plan, begins, only, platform)) if compare else {}
+    return Course(planned.plan, simulated, only, run, others)
 
 
 def _read(file: pathlib.Path) -> Trace:

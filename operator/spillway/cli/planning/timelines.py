@@ -151,7 +151,7 @@ class _Drawing:
     def _compared(self, course: Course) -> Table:
         table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
         table.add_column("policy", no_wrap=True)
-        for name in ("in time", "worst", "late", "slot-hours", "core-hours", "resizes", "switches"):
+        for name in ("in time", "worst", "late", "slot-h", "core-h", "resizes", "switches"):
             table.add_column(name, justify="right", no_wrap=True)
         for name, run in {"spillway": course.run, **course.rivals}.items():
             totals = run.totals
