@@ -11,8 +11,9 @@ import pytest
 from profiled import LINE
 from spillway.controllers.profiling import drift
 from spillway.controllers.profiling.application import Application, Operator
-from spillway.controllers.profiling.drift import Baseline, Observed, Patience, Reason, Verdict, Watch
+from spillway.controllers.profiling.drift import Baseline, Observed, Patience, Verdict, Watch
 
+Why = drift.DriftReason
 NOON = datetime.datetime(2026, 3, 1, 12, tzinfo=datetime.UTC)
 BASELINE = Baseline(LINE, "6 nodes", 1000.0, 0.5)
 CALM = Observed(LINE, "6 nodes", 800.0, 10.0, 0.05)
@@ -31,32 +32,32 @@ def _decide(observed: Observed | None, watch: Watch | None = None, at: float = 0
 
 
 LONG = Watch(_after(-300), _after(-10))
-CASES: dict[str, tuple[Verdict, bool, Reason]] = {
-    "all is well": (_decide(CALM), False, Reason.HOLDS),
-    "more nodes": (_decide(dataclasses.replace(CALM, platform="8 nodes")), True, Reason.RESIZED),
-    "fewer operators": (_decide(dataclasses.replace(CALM, application=OTHER)), True, Reason.REDEPLOYED),
-    "late since now": (_decide(LATE), False, Reason.WAITING),
-    "late for five minutes": (_decide(LATE, LONG), True, Reason.DRIFTED),
-    "a long queue for five minutes": (_decide(FULL, LONG), True, Reason.DRIFTED),
-    "late for almost five minutes": (_decide(LATE, Watch(_after(-299), _after(-10))), False, Reason.WAITING),
-    "late, and nobody looked for a while": (_decide(LATE, Watch(_after(-400), _after(-120))), False, Reason.WAITING),
-    "late, and somebody looked in the future": (_decide(LATE, Watch(_after(-400), _after(60))), False, Reason.WAITING),
-    "well again after five minutes": (_decide(CALM, LONG), False, Reason.HOLDS),
+CASES: dict[str, tuple[Verdict, bool, Why]] = {
+    "all is well": (_decide(CALM), False, Why.HOLDS),
+    "more nodes": (_decide(dataclasses.replace(CALM, platform="8 nodes")), True, Why.RESIZED),
+    "fewer operators": (_decide(dataclasses.replace(CALM, application=OTHER)), True, Why.REDEPLOYED),
+    "late since now": (_decide(LATE), False, Why.WAITING),
+    "late for five minutes": (_decide(LATE, LONG), True, Why.DRIFTED),
+    "a long queue for five minutes": (_decide(FULL, LONG), True, Why.DRIFTED),
+    "late for almost five minutes": (_decide(LATE, Watch(_after(-299), _after(-10))), False, Why.WAITING),
+    "late, and nobody looked for a while": (_decide(LATE, Watch(_after(-400), _after(-120))), False, Why.WAITING),
+    "late, and somebody looked in the future": (_decide(LATE, Watch(_after(-400), _after(60))), False, Why.WAITING),
+    "well again after five minutes": (_decide(CALM, LONG), False, Why.HOLDS),
     "more comes than was promised": (
-        _decide(dataclasses.replace(FULL, arrival=1001.0), LONG), False, Reason.OVERLOADED,
+        _decide(dataclasses.replace(FULL, arrival=1001.0), LONG), False, Why.OVERLOADED,
     ),
-    "nothing was observed": (_decide(None, LONG), False, Reason.UNKNOWN),
-    "a latency that is no number": (_decide(dataclasses.replace(CALM, latency=math.nan), LONG), False, Reason.UNKNOWN),
-    "a negative queue": (_decide(dataclasses.replace(CALM, queue=-1.0), LONG), False, Reason.UNKNOWN),
-    "no end of records": (_decide(dataclasses.replace(CALM, arrival=math.inf), LONG), False, Reason.UNKNOWN),
+    "nothing was observed": (_decide(None, LONG), False, Why.UNKNOWN),
+    "a latency that is no number": (_decide(dataclasses.replace(CALM, latency=math.nan), LONG), False, Why.UNKNOWN),
+    "a negative queue": (_decide(dataclasses.replace(CALM, queue=-1.0), LONG), False, Why.UNKNOWN),
+    "no end of records": (_decide(dataclasses.replace(CALM, arrival=math.inf), LONG), False, Why.UNKNOWN),
     "a time without a zone": (
-        drift.decide(BASELINE, LATE, PATIENCE, LONG, NOON.replace(tzinfo=None)), False, Reason.UNKNOWN,
+        drift.decide(BASELINE, LATE, PATIENCE, LONG, NOON.replace(tzinfo=None)), False, Why.UNKNOWN,
     ),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("verdict", "again", "reason"), CASES.values(), ids=CASES.keys())
-def test_the_profile(verdict: Verdict, again: bool, reason: Reason) -> None:
+def test_the_profile(verdict: Verdict, again: bool, reason: Why) -> None:
     assert (verdict.again, verdict.reason) == (again, reason)
     assert verdict.sentence
 

@@ -131,6 +131,21 @@ def test_after_a_short_step_without_effect_it_is_the_others_turn_and_only_once()
     assert capability.turned(_state(measured), measured, dataclasses.replace(short, change=Change.TURN)) is None
 
 
+TURNS = {"nothing changed": (1000.0, True), "a little less": (905.0, True), "less than alpha allows": (895.0, False)}
+
+
+@pytest.mark.parametrize(("rate", "turn"), TURNS.values(), ids=TURNS.keys())
+def test_the_others_have_their_turn_when(rate: float, turn: bool) -> None:
+    state = _state(_measured(1000, ALL_BUSY, 1.5))
+    short = Move(Step.CAPABILITY, Change.SINKS, Deployment({**TASKS, "work": 5}), 1200.0, 1.2, ("work",))
+    after = _measured(rate, {"in": 1.0, "work": 0.7, "out": 1.0}, 1.5)
+    state = _then(state, after, short, Reason.FELL)
+
+    follows = judgement.follows(state, state.rounds[-1])
+
+    assert (isinstance(follows, Move) and follows.change is Change.TURN) is turn
+
+
 def test_there_is_no_turn_for_those_that_had_it() -> None:
     short = Move(Step.CAPABILITY, Change.SINKS, Deployment(TASKS), 1200.0, 1.2, ("work", "out"))
     measured = _measured(1000, {"in": 0.3, "work": 1.0, "out": 1.0}, 1.5)

@@ -3,7 +3,8 @@
 Algorithm 2 compares T with T_b, the best so far, by the t-test of `significance`:
 
 - T rose: it is the new base. The latency is beyond its bound: enhance the sinks, else the sources (lines 1 to 7).
-- T did not change: the other side's turn, on top of what there is (lines 8 to 14).
+- T did not change, or fell to no less than alpha·T_b: the other side's turn, on top of what there is (lines 8 to 14,
+  27 to 32).
 - T fell below alpha·T_b: back to the best deployment, and throttle the sources (lines 23 to 26).
 - throttled: done when the latency is within its bound, else throttle more (lines 15 to 20).
 
@@ -20,7 +21,7 @@ What differs; all of it rests on Eq. 2, which every round measures anyway, and s
    limit is, and overshoot it.
 4. Back. A long step that was too long is halved (its geometric middle). One that brought more, but far less than it
    aimed at, is followed by what n_i·U_i·g makes of its own measurement, tasks without work taken away: an idle task
-   costs, too. So T < alpha·T_b needs no rule of its own; any loss goes back to the best deployment.
+   costs, too. The others' turn follows only a short step, and once; whatever does not win is not the result.
 
 Throttling sets a rate, a share of T_b, less each time. It has the effect of the paper's limit on the data in flight,
 and every platform has it. It begins loose and is not loosened again (lines 33 to 35), and it is the last step, not one
@@ -78,7 +79,7 @@ def halved(state: State, measured: Measurement, tasks: Mapping[str, int], aim: f
 
 
 def turned(state: State, measured: Measurement, move: Move) -> Move | None:
-    """A short step changed nothing: others are narrow now, and it is their turn; what was enhanced stays."""
+    """A short step changed little: others are narrow now, and it is their turn; what was enhanced stays."""
     if move.growth > SHORTEST or move.change is Change.TURN:
         return None
     turn = enhanced(state, measured, move.deployment.tasks, SHORTEST)

@@ -24,7 +24,7 @@ from spillway.controllers.explain import Alternative, Inputs, Reasons
 from spillway.controllers.profiling.application import Application
 
 
-class Reason(Reasons):
+class DriftReason(Reasons):
     """Why to profile again, or not."""
 
     UNKNOWN = "Unknown", "What was observed is missing or makes no sense, so it is not held against the profile."
@@ -92,7 +92,7 @@ class Verdict:
     """The decision; `watch` is to be passed back with the next observation."""
 
     again: bool
-    reason: Reason
+    reason: DriftReason
     sentence: str
     inputs: Inputs
     alternatives: tuple[Alternative, ...]
@@ -104,7 +104,7 @@ def decide(
 ) -> Verdict:
     """Whether to profile again; the rules are in the docstring of the module."""
     if observed is None or not _sound(observed) or now.utcoffset() is None:
-        return Verdict(False, Reason.UNKNOWN, "hold: nothing sensible was observed", (), (), Watch())
+        return Verdict(False, DriftReason.UNKNOWN, "hold: nothing sensible was observed", (), (), Watch())
     inputs = (
         ("arrival", f"{observed.arrival:.4g} records/s, profiled {baseline.throughput:.4g}"),
         ("queue", f"{observed.queue:.4g} records, threshold {baseline.throughput * patience.queue:.4g}"),
@@ -112,23 +112,23 @@ def decide(
     )
     if observed.platform != baseline.platform:
         sentence = f"profile again: the platform was {baseline.platform!r} and is {observed.platform!r}"
-        return Verdict(True, Reason.RESIZED, sentence, inputs, (), Watch())
+        return Verdict(True, DriftReason.RESIZED, sentence, inputs, (), Watch())
     if observed.application != baseline.application:
         sentence = "profile again: the operators are not those that were profiled"
-        return Verdict(True, Reason.REDEPLOYED, sentence, inputs, (), Watch())
+        return Verdict(True, DriftReason.REDEPLOYED, sentence, inputs, (), Watch())
     if observed.arrival > baseline.throughput:
         sentence = f"hold: {observed.arrival:.4g} records/s come in, {baseline.throughput:.4g} are promised"
-        return Verdict(False, Reason.OVERLOADED, sentence, inputs, (), Watch(None, now))
+        return Verdict(False, DriftReason.OVERLOADED, sentence, inputs, (), Watch(None, now))
     beyond = _beyond(baseline, observed, patience)
     if not beyond:
-        return Verdict(False, Reason.HOLDS, "hold: what was promised is done", inputs, (), Watch(None, now))
+        return Verdict(False, DriftReason.HOLDS, "hold: what was promised is done", inputs, (), Watch(None, now))
     watched = watch.seen is not None and datetime.timedelta(0) <= now - watch.seen <= patience.gap
     since = watch.since if watched and watch.since is not None else now
     if now - since < patience.period:
         lost = Alternative("profiling again", f"{beyond} for {_text(now - since)}, {_text(patience.period)} count")
-        return Verdict(False, Reason.WAITING, f"hold: {beyond}", inputs, (lost,), Watch(since, now))
+        return Verdict(False, DriftReason.WAITING, f"hold: {beyond}", inputs, (lost,), Watch(since, now))
     sentence = f"profile again: {beyond}, for {_text(now - since)}"
-    return Verdict(True, Reason.DRIFTED, sentence, inputs, (), Watch(since, now))
+    return Verdict(True, DriftReason.DRIFTED, sentence, inputs, (), Watch(since, now))
 
 
 def _beyond(baseline: Baseline, observed: Observed, patience: Patience) -> str:

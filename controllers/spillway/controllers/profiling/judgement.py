@@ -4,7 +4,8 @@ In this order:
 
 1. A throttled round that keeps the bound ends profiling; one that doesn't is followed by a stronger throttle.
 2. Throughput rose, or stayed with fewer tasks: this is the best deployment now, and step 2 goes on from it.
-3. It did not: back to the best one; the others' turn, or half the step.
+3. It did not: at alpha·T_b and above it is the others' turn, on top of what was enhanced; else back to the best one,
+   and half the step.
 4. The bound is kept, all operators take records within k·MinLp, and no source is all they wait for: done.
 5. Fewer than two changes in a row were taken back, and an operator is narrower than all others: step 3.
 6. The bound is not kept: throttle.
@@ -92,7 +93,8 @@ def _further(state: State, last: Round, best: Round) -> Move | None:
     if move.step is not Step.CAPABILITY or move.change is Change.HALF or measured is None:
         return None
     if not last.kept:
-        turn = capability.turned(state, measured, move) if last.reason is Reason.FLAT else None
+        little = measured.rate >= state.settings.alpha * top.rate
+        turn = capability.turned(state, measured, move) if little else None
         return turn or capability.halved(state, top, best.move.deployment.tasks, move.aim)
     onward = capability.onward(state, measured, move)
     before = next((done for done in reversed(state.rounds[: state.best - 1]) if done.kept), None)

@@ -44,9 +44,9 @@ class Reason(Reasons):
     LEARNT = "Learnt", "What operators cost undisturbed is known for these frames."
     FIRST = "First", "The first deployment under full load: all others are compared with it."
     GREW = "Grew", "Throughput is significantly higher: the deployment is kept."
-    FLAT = "Flat", "Throughput did not change significantly: the change was in the wrong place, or is too much."
+    FLAT = "Flat", "Throughput did not change significantly: the deployment is not kept."
     LEANER = "Leaner", "Throughput did not change significantly with fewer tasks: the deployment is kept."
-    FELL = "Fell", "Throughput is significantly lower: the change is taken back."
+    FELL = "Fell", "Throughput is significantly lower: the deployment is not kept."
     KEPT_BOUND = "KeptBound", "With the sources throttled, the latency is within its bound."
     MISSED_BOUND = "MissedBound", "Even with the sources throttled so far, the latency is beyond its bound."
     UNREADABLE = "Unreadable", "What was measured makes no sense; it is measured again."
@@ -69,7 +69,7 @@ class Settings:
         tasks: all tasks together, at the most; None when nothing limits them.
         slice: unit of the task load. Smaller: ratios are finer, and the first deployment is larger.
         nearness: k. All latencies within k·MinLp end step 3. Larger: it ends sooner, with less found.
-        alpha: below this share of the best throughput a deployment is no base for anything else.
+        alpha: below this share of the best throughput a change is taken back before anything else is tried.
         significance: of the t-test. Larger: noise passes for change more often.
         worth: share of the throughput below which a change is none, whatever the t-test says. The same deployment
             measured twice differs by up to 3 % (SWP, 6.1.2); the t-test only sees what varies within one measurement.
