@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,12 @@ import msgspec
 import yaml
 
 from spillway.controllers import acceptance
-from spillway.model.kafka import Table
+from spillway.model import types
+from spillway.model.kafka import Stream, Table
 from spillway.model.streamjob import Spec
+from spillway.model.types import Column, Schema
 from spillway.runtime import frames, functions
+from spillway.runtime.codecs import reading, writing
 from spillway.runtime.frames import Layout, Origin, Sender
 from spillway.runtime.functions import Function
 from spillway.runtime.programs import cutting, states
@@ -220,3 +223,51 @@ class Job:
             rows.clear()
         self.letters += running.letters
         running.letters.clear()
+
+
+def _compiled(text: str, namespace: Mapping[str, Any]) -> Any:
+    names = dict(namespace)
+    exec(text, names)  # noqa: S102
+    return names["made"]
+
+
+def decoder(part: Stream | Table) -> Callable[[Message], Any]:
+    """From a message to (timestamp, row), or (timestamp, old, new) of a table."""
+    schema = _schema(part)
+    variables = {column.name: f"c_{column.name}" for column in schema}
+    if isinstance(part, Table):
+        piece = reading.of_table(part, schema, variables, "x")
+        given = "timestamp, old, new"
+    else:
+        piece = reading.of_stream(part, schema, variables, "x")
+        given = f"timestamp, ({''.join(f'{variable}, ' for variable in variables.values())})"
+    lines = "\n".join(f"    {line}" for line in piece.lines)
+    made: Callable[[Message], Any] = _compiled(f"def made(message):\n{lines}\n    return {given}\n", piece.namespace)
+    return made
+
+
+def _schema(part: Stream | Table) -> Schema:
+    schema = types.parse_schema(part.columns)
+    if isinstance(part, Stream) and part.key_column is not None:
+        return Schema((*schema.columns, Column(part.key_column, types.STRING)))
+    return schema
+
+
+def encoder(schema: Schema) -> Callable[[Sequence[Any]], bytes]:
+    """From a row to its JSON object."""
+    objects = writing.Objects(schema.columns, "Row")
+    variables = [f"c_{column.name}" for column in schema]
+    apart = "".join(f"{variable}, " for variable in variables)
+    text = f"def made(row):\n    {apart}= row\n    return {objects.source(variables)}\n"
+    made: Callable[[Sequence[Any]], bytes] = _compiled(text, objects.namespace)
+    return made
+
+
+def keyer(schema: Schema) -> Callable[[Sequence[Any]], bytes]:
+    """From the values of a key to the key of a message."""
+    variables = [f"c_{column.name}" for column in schema]
+    source, namespace = writing.keyed(schema.columns, "Key", variables)
+    apart = "".join(f"{variable}, " for variable in variables)
+    text = f"def made(row):\n    {apart}= row\n    return {source}\n"
+    made: Callable[[Sequence[Any]], bytes] = _compiled(text, namespace)
+    return made

@@ -21,7 +21,7 @@ from spillway.runtime.codecs import values
 from spillway.runtime.codecs.values import CodecError
 
 # What msgspec or a conversion raises for a value that may still be right: the slow way decides.
-_UNUSUAL = (msgspec.ValidationError, EvaluationError, TypeError)
+_UNUSUAL = (msgspec.ValidationError, EvaluationError, CodecError, TypeError)
 
 
 class Message(Protocol):
@@ -119,7 +119,7 @@ def _slowly(columns: Sequence[Column]) -> Callable[[bytes | None], tuple[Any, ..
         for name, conversion in convert:
             try:
                 found.append(conversion(record.get(name)))
-            except EvaluationError as error:
+            except (EvaluationError, CodecError) as error:
                 message = f"column {name!r}: {error}"
                 raise CodecError(message) from None
         return tuple(found)
@@ -213,7 +213,7 @@ def _from_text(column: Column) -> Callable[[bytes], Any]:
     def value(data: bytes) -> Any:
         try:
             return convert(str(data, "utf-8") if quoted else msgspec.json.decode(data))
-        except (EvaluationError, ValueError) as error:
+        except (EvaluationError, CodecError, ValueError) as error:
             message = f"key column {column.name!r}: {error}"
             raise CodecError(message) from None
 

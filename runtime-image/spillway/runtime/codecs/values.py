@@ -11,7 +11,6 @@ from decimal import Decimal
 from typing import Any, NoReturn
 
 from spillway.expressions import arithmetic, datetimes
-from spillway.expressions.errors import EvaluationError
 from spillway.model.errors import TerminalError
 from spillway.model.types import ColumnType, Kind
 
@@ -35,7 +34,7 @@ def _no(value: Any, kind: object) -> NoReturn:
     found = {str: "the text", bool: "the boolean", list: "an array", dict: "an object"}.get(type(value), "the number")
     shown = "" if isinstance(value, list | dict) else f" {str(value)[:40]!r}" if type(value) is str else f" {value}"
     message = f"expected {kind}, found {found}{shown[:60]}"
-    raise EvaluationError(message)
+    raise CodecError(message)
 
 
 # Into rows. What these get is never None.
@@ -80,7 +79,7 @@ def decimal(value: Decimal, precision: int, scale: int) -> Decimal:
 
 
 def lenient(kind: ColumnType) -> Convert:
-    """From whatever JSON held, numbers with a fraction as Decimal, to a value; raises EvaluationError."""
+    """From whatever JSON held, numbers with a fraction as Decimal, to a value; what is none raises."""
     convert = _lenient(kind)
     return lambda value: None if value is None else convert(value)
 

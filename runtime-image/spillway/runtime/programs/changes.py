@@ -287,7 +287,7 @@ class Writer:
             [
                 f"def {key}(row):",
                 f"    {_taken_apart(layout, variables)}",
-                f"    return crc32({self._to.key(edge, Records(variables), layout)}) % len({to})",
+                f"    return crc32({self._to.key(edge, Records(variables), layout)}) % {self._to.partitions(edge)}",
             ],
             edge.label,
         )

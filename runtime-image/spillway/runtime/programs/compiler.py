@@ -51,8 +51,14 @@ _NAMES: Mapping[str, Any] = {"islice": itertools.islice, "crc32": zlib.crc32}
 class Loop:
     """A compiled program: `source` to read, `bind` to run it on a partition."""
 
-    def __init__(self, program: Program, functions: Mapping[str, Function] | None = None) -> None:
-        """With the functions of the user that it calls, by reference; raises FunctionError where one is missing."""
+    def __init__(
+        self, program: Program, functions: Mapping[str, Function] | None = None, *, sampled: int = SAMPLED
+    ) -> None:
+        """With the functions of the user that it calls, by reference; raises FunctionError where one is missing.
+
+        Of so many records, one is timed.
+        """
+        self._sampled = sampled
         loaded = functions or {}
         for reference, digest in program.digests:
             if reference not in loaded:
@@ -63,7 +69,7 @@ class Loop:
                 raise FunctionError(message)
         self.program = program
         writer = records.Writer(program, loaded)
-        text = _written(program, writer)
+        text = _written(program, writer, sampled)
         self._owners = text.owners
         self._lines = text.lines
         self.source = "\n".join(text.lines) + "\n"
@@ -103,14 +109,15 @@ class Loop:
             outputs=[output.name for output in self.program.outputs],
             states=states or {},
             clock=clock,
+            sampled=self._sampled,
         )
         running.run = self._bind(running)
         return running
 
 
-def _written(program: Program, writer: records.Writer) -> Lines:
+def _written(program: Program, writer: records.Writer, sampled: int) -> Lines:
     """The whole text: what is bound, functions of rows, and a loop for each port."""
-    loops = [(port, _loop(program, port, writer)) for port in program.ports]
+    loops = [(port, _loop(program, port, writer, sampled)) for port in program.ports]
     text = Lines()
     described = " → ".join(step.name for step in program.steps) or "reads and partitions"
     text.add(0, [f"# Program {program.name}: {described}.", f"# {program.id}", "", "def bind(at):"], "")
@@ -125,7 +132,7 @@ def _written(program: Program, writer: records.Writer) -> Lines:
     return text
 
 
-def _loop(program: Program, port: Port, writer: records.Writer) -> Lines:
+def _loop(program: Program, port: Port, writer: records.Writer, sampled: int) -> Lines:
     """The function of one port."""
     label = port.label
     before = dict(writer.counting)
@@ -144,10 +151,12 @@ def _loop(program: Program, port: Port, writer: records.Writer) -> Lines:
         done.add(waiting[0])
         writer.stage(waiting[0], Place(label, 2))
     counters, writer.counting = writer.counting, {**before, **writer.counting}
-    return _framed(port, writer, (plain, timed, after), counters)
+    return _framed(port, writer, (plain, timed, after), counters, sampled)
 
 
-def _framed(port: Port, writer: records.Writer, bodies: tuple[Lines, Lines, Lines], counters: dict[str, str]) -> Lines:
+def _framed(
+    port: Port, writer: records.Writer, bodies: tuple[Lines, Lines, Lines], counters: dict[str, str], sampled: int
+) -> Lines:
     """The loop around the bodies: plain, timed, and what comes once the loop is through."""
     plain, timed, after = bodies
     label, out = port.label, Lines()
@@ -168,7 +177,7 @@ def _framed(port: Port, writer: records.Writer, bodies: tuple[Lines, Lines, Line
     else:
         out.add(2, ["while rest:", "    few = plain if plain < rest else rest"], label)
         out.extend(_around(port, head, plain, "few", 3))
-        out.add(3, ["rest -= few", "plain -= few", "if rest:", "    rest -= 1", f"    plain = {SAMPLED - 1}"], label)
+        out.add(3, ["rest -= few", "plain -= few", "if rest:", "    rest -= 1", f"    plain = {sampled - 1}"], label)
         out.extend(_around(port, head, timed, "1", 4))
         out.add(2, "ticks[0] = plain", label)
     out.extend(after)
