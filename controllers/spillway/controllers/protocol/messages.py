@@ -1,0 +1,242 @@
+"""The messages of the control log. `wire` says how they are written, `log` what they mean together."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+
+from spillway.controllers.protocol.values import (
+    Count,
+    Holding,
+    Member,
+    Name,
+    Owner,
+    Partition,
+    Range,
+    Text,
+)
+from spillway.model.operators import Paradigm
+
+
+class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag=str.lower):
+    """What all messages have in common: they are values, and say their kind."""
+
+    def __str__(self) -> str:
+        fields = ", ".join(f"{name} {getattr(self, name)}" for name in self.__struct_fields__)
+        return f"{type(self).__name__}({fields})"
+
+
+class FromLeader(Message, frozen=True):
+    """A message that only a leader writes.
+
+    Attributes:
+        leader: the number under which it leads; everyone ignores what a lower one writes.
+    """
+
+    leader: Count
+
+
+class Lead(FromLeader, frozen=True):
+    """A driver starts to lead. Of two that ask for the same number the first leads, and the other asks again.
+
+    Attributes:
+        driver: one life of a driver, unlike any other.
+    """
+
+    driver: Name
+
+
+class Join(Message, frozen=True):
+    """A process starts to work as a slot. It becomes the slot's next incarnation; any earlier one is dead to all.
+
+    Attributes:
+        slot: the slot, which keeps its name over restarts.
+        process: one life of a process, by which it finds its own message.
+    """
+
+    slot: Name
+    process: Name
+
+
+class Segment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A segment as it is planned.
+
+    Attributes:
+        name: its head, the operator that takes its input.
+        program: the hash of what it runs.
+        paradigm: record by record, or in batches.
+        partitions: of its input.
+        parallelism: slots, or executor cores.
+        frame: b_out, records in a frame of its outputs.
+    """
+
+    name: Name
+    program: Name
+    paradigm: Paradigm
+    partitions: Count
+    parallelism: Count
+    frame: Annotated[int, msgspec.Meta(ge=1, le=2**31)] = 1
+
+
+class Plan(FromLeader, frozen=True):
+    """What is to run from now on; moves lead there, one partition after the other.
+
+    Attributes:
+        number: counts plans up, so that an old one is told from a new one.
+        segments: all of them.
+    """
+
+    number: Count
+    segments: Annotated[tuple[Segment, ...], msgspec.Meta(max_length=1000)]
+
+
+class Prepare(FromLeader, frozen=True):
+    """A move begins: the heir compiles the program and restores the state ahead, while the owner goes on.
+
+    Attributes:
+        partition: what moves.
+        epoch: of this try to move; higher than any that was named for the partition before.
+        heir: who gets it; None to have it rest without an owner.
+        program: the hash of what the heir is to run.
+    """
+
+    partition: Partition
+    epoch: Count
+    heir: Owner | None
+    program: Name
+
+
+class Prepared(Message, frozen=True):
+    """The heir is ready, or can't be.
+
+    Attributes:
+        partition: what moves.
+        epoch: of the try.
+        heir: who says so.
+        problem: why it can't, for people; empty if it is ready.
+    """
+
+    partition: Partition
+    epoch: Count
+    heir: Owner
+    problem: Text = ""
+
+
+class Release(FromLeader, frozen=True):
+    """The owner is asked to stop at a record boundary, to flush and to commit.
+
+    Attributes:
+        partition: what moves.
+        epoch: of the try to move that it shall make room for.
+    """
+
+    partition: Partition
+    epoch: Count
+
+
+class Released(Message, frozen=True):
+    """The owner has stopped; all that it emitted is acknowledged, and its state and position are committed.
+
+    Attributes:
+        partition: what moves.
+        epoch: of the try to move that it makes room for.
+        owner: who has stopped.
+        cut: the input offset at which the next owner starts.
+    """
+
+    partition: Partition
+    epoch: Count
+    owner: Owner
+    cut: Count
+
+
+class Cancel(FromLeader, frozen=True):
+    """The move is off: the heir forgets what it prepared, the owner goes on, also if it has stopped already.
+
+    It counts only if it stands in the log before `Released`; after that there is no way back, only onwards.
+
+    Attributes:
+        partition: what stays.
+        epoch: of the try that is given up.
+        reason: why, out of a closed set.
+    """
+
+    partition: Partition
+    epoch: Count
+    reason: Name
+
+
+class Assign(FromLeader, frozen=True):
+    """A partition gets an owner.
+
+    Attributes:
+        partition: what.
+        epoch: under which the owner works; its frames carry it.
+        owner: who.
+        program: the hash of what it runs.
+        start: the first input offset that it processes.
+        takeover: nobody released it: the heir first puts markers on its output edges, and has a barrier to pass.
+    """
+
+    partition: Partition
+    epoch: Count
+    owner: Owner
+    program: Name
+    start: Count
+    takeover: bool
+
+
+class Intent(FromLeader, frozen=True):
+    """What the batch engine is about to run. Once this stands in the log, exactly this is done, by whoever leads.
+
+    Attributes:
+        number: of the intent; higher than any before.
+        owner: the engine that holds the partitions.
+        ranges: what it reads.
+        combined: whether rows of the same key are combined over all ranges; else frames have positions as ever.
+    """
+
+    number: Count
+    owner: Owner
+    ranges: Annotated[tuple[Range, ...], msgspec.Meta(min_length=1, max_length=10_000)]
+    combined: bool
+
+
+class Done(FromLeader, frozen=True):
+    """All outputs of an intent are acknowledged, and its input positions are committed.
+
+    Attributes:
+        number: of the intent.
+    """
+
+    number: Count
+
+
+class Snapshot(Message, frozen=True):
+    """What the log says up to an offset, so that all before that can be deleted.
+
+    Anyone may write one, also a leader that has been replaced: what the log says up to an offset doesn't change.
+
+    Attributes:
+        upto: the offset of the first message that is not in it.
+        leader: the highest number of a leader.
+        driver: who leads.
+        plan: the last plan.
+        members: who is which slot.
+        holdings: who has which partition.
+        intents: those that are open.
+        intent: the highest number of an intent.
+    """
+
+    upto: Count
+    leader: Count
+    driver: Annotated[str, msgspec.Meta(max_length=253)]
+    plan: Plan | None
+    members: tuple[tuple[Name, Member], ...]
+    holdings: tuple[tuple[Partition, Holding], ...]
+    intents: tuple[Intent, ...]
+    intent: Count
+
+
+Any = Lead | Join | Plan | Prepare | Prepared | Release | Released | Cancel | Assign | Intent | Done | Snapshot
