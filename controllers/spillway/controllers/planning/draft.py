@@ -21,6 +21,7 @@ from spillway.controllers.latency.queueing import Variability
 from spillway.controllers.latency.segments import Circumstances, Edge, Estimate
 from spillway.controllers.latency.stations import SLACK
 from spillway.controllers.latency.windows import Window
+from spillway.controllers.planning import texts
 from spillway.controllers.planning.plan import Plan
 from spillway.controllers.planning.problem import Chaining, Traits
 from spillway.controllers.planning.shapes import Operators, Segments, Shape
@@ -36,9 +37,15 @@ LARGEST = 10_000
 # Bytes in a frame at the most: a frame is one message, and brokers take a megabyte unless told otherwise.
 MESSAGE = 900_000
 
-# A deadline of so many times what a frame needs to fill on the fastest edge of its segment cuts one frame in twenty or
-# fewer there; edges with less traffic would fill theirs for longer, and leave on time instead.
-SPAN = 3.0
+# Records that a frame has room for, of those that come until its deadline on the fastest edge of its segment: so much
+# more than the mean that next to none is cut by its size at the planned rate, and a burst still does not make a frame
+# of everything. With no room to spare half of the frames would leave early, and cost as much as the full ones.
+SPARE = 2.0
+
+# No deadline is shorter than its share of this part of the bound, as if there were some edges more on the longest way:
+# on one edge 1 % of the bound, on twenty 0.2 %. Shorter ones would save time that nobody asked for, at the price of
+# frames that a burst finds too small; and timers of a process are late by a millisecond anyway.
+WORTH, _FEW = 0.05, 4
 
 STEADY = Variability(0.0, 0.0)
 
@@ -80,6 +87,8 @@ class Draft:
         limits = {head: operators.limit(head) for head in self.record}
         self.limits = {head: limit for head, limit in limits.items() if limit is not None}
         self.cap = problem.promise.bound
+        self.longest = _longest(self.flow)
+        self.floor = self.cap * WORTH / (self.longest + _FEW)
         self.largest = {node.name: self._largest(node.name) for node in self.flow.nodes}
         self.settings = {node.name: Setting(1, 1 if self.flow.is_read(node) else None) for node in self.flow.nodes}
         self.deadlines = {output: self.cap for head in self.segments for output in self.nodes[head].emits}
@@ -113,20 +122,27 @@ class Draft:
             self._choose_interval(name)
         self._changed(name)
 
-    def reframe(self, name: str, frame: int) -> None:
-        """Frames of so many records, which leave when those on the fastest edge should long be full."""
+    def hold(self, name: str, time: float) -> None:
+        """Frames of a segment leave so long after their first record, or a little before when many come at once."""
+        time = min(self.cap, max(self.floor, texts.rounded(time, 3))) if time > 0 else 0.0
+        records = 1 + self.rate(name) * time
+        frame = max(1, min(self.largest[name], math.ceil(SPARE * records))) if records > 1 else 1
         self.settings[name] = dataclasses.replace(self.settings[name], frame=frame)
-        fastest = max((self._rate(*edge) for edge in self.sends(name)), default=0.0)
-        span = SPAN * (frame - 1) / fastest if fastest else self.cap
-        alone = frame == 1 or len(self.sends(name)) == 1
         for output in self.nodes[name].emits:
-            self.deadlines[output] = self.cap if alone else min(self.cap, span)
+            self.deadlines[output] = time if frame > 1 else self.cap
         self._changed(name)
 
-    def reframe_as(self, plan: Plan) -> None:
+    def held(self, name: str) -> float:
+        """For how long frames of a segment are held; not at all when each record is one."""
+        if (self.settings[name].frame or 1) == 1:
+            return 0.0
+        return max(self.deadlines[output] for output in self.nodes[name].emits)
+
+    def hold_as(self, plan: Plan) -> None:
         """The frames of another plan with the same segments."""
         for name in self.framed():
-            self.reframe(name, max(1, min(plan[name].frame or 1, self.largest[name])))
+            before = plan[name]
+            self.hold(name, max(before.deadlines.values(), default=0.0) if (before.frame or 1) > 1 else 0.0)
 
     def begin(self, settings: Mapping[str, Setting]) -> None:
         """Other settings for all segments, and frames that are in no hurry."""
@@ -332,3 +348,12 @@ def variability_of(operators: Operators, segments: Segments) -> dict[str, Variab
             own = [STEADY if varies == Traits().variability else varies for varies in own]
         found[segment[0]] = Variability(own[0].arrival, max(varies.service for varies in own))
     return found
+
+
+def _longest(flow: Flow) -> int:
+    """The most framed edges on a way."""
+    depth: dict[str, int] = {}
+    for node in flow.nodes:
+        before = (depth[flow.owners[output].name] + flow.is_framed(output) for output in node.inputs)
+        depth[node.name] = max(before, default=0)
+    return max(depth.values(), default=0)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from spillway.controllers.latency.stations import SLACK
@@ -117,7 +117,7 @@ def _lay(draft: Draft, time: float | None, start: Plan | None, limits: Limits) -
         if time is not None:
             tuning.fill(draft, time)
         elif start is not None:
-            draft.reframe_as(start)
+            draft.hold_as(start)
         wanted = {name: _needed(draft, name, limits) for name in draft.segments}
         changed = [name for name, slots in wanted.items() if slots != draft.settings[name].parallelism]
         for name in changed:
@@ -138,21 +138,33 @@ def _needed(draft: Draft, name: str, limits: Limits) -> int:
 
 
 def _packed(draft: Draft) -> list[Group]:
-    """First-fit decreasing: segments of one slot together, as long as one slot is enough for all."""
+    """Segments of one slot together, as long as one slot is enough for all; on as few slots as first-fit decreasing.
+
+    First fit leaves one slot full to the brim beside one that is half empty. So they are dealt out once more over as
+    many slots, the ones that need most first, each to where there is most left; where that is enough, queues are short.
+    """
     if draft.operators.problem.chaining is Chaining.NEVER:
         return []
-    single = {name: draft.busy(name) for name in draft.record if draft.settings[name].parallelism == 1}
-    groups: list[list[str]] = []
-    left: list[float] = []
-    for name in sorted(single, key=lambda name: (-single[name], name)):
-        place = next((i for i, room in enumerate(left) if single[name] <= room), None)
-        if place is None:
-            groups.append([name])
-            left.append(1 - single[name])
-        else:
-            groups[place].append(name)
-            left[place] -= single[name]
-    return [tuple(group) for group in groups]
+    needs = {name: draft.busy(name) for name in draft.record if draft.settings[name].parallelism == 1}
+    order = sorted(needs, key=lambda name: (-needs[name], name))
+    fitted = _dealt(order, needs, 0)
+    even = _dealt(order, needs, len(fitted))
+    return [tuple(group) for group in (even if len(even) == len(fitted) else fitted)]
+
+
+def _dealt(order: Iterable[str], needs: Mapping[str, float], slots: int) -> list[list[str]]:
+    """To the emptiest of so many slots, or with none given to the first with enough left; and to others if need be."""
+    groups, left = [list[str]() for _ in range(slots)], [1.0] * slots
+    for name in order:
+        places = [i for i, room in enumerate(left) if needs[name] <= room]
+        if not places:
+            places = [len(groups)]
+            groups.append([])
+            left.append(1.0)
+        place = max(places, key=lambda i: (left[i], -i)) if slots else places[0]
+        groups[place].append(name)
+        left[place] -= needs[name]
+    return groups
 
 
 def _grow(draft: Draft, score: Score, limits: Limits, effort: Effort) -> Score:
@@ -192,13 +204,12 @@ def _more(draft: Draft, score: Score, step: int) -> Iterator[Change]:
 
 
 def _wider(name: str, parallelism: int) -> Change:
-    """More or fewer slots, and frames that take as long to fill as before in more or fewer buffers."""
+    """More or fewer slots, and frames that are held as long as before, with fewer or more records."""
 
     def change(draft: Draft) -> None:
-        factor = draft.settings[name].parallelism / parallelism
         draft.widen(name, parallelism)
-        own = set(draft.framed())
-        tuning.rescale(draft, sorted(({name} | draft.reads(name)) & own), factor)
+        for other in sorted(({name} | draft.reads(name)) & set(draft.framed())):
+            draft.hold(other, draft.held(other))
 
     return change
 

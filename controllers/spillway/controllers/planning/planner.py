@@ -12,11 +12,14 @@ from spillway.controllers.planning import alternatives, building, checking, sear
 from spillway.controllers.planning.fitting import Fitted, Limits
 from spillway.controllers.planning.plan import Plan, Planned, Reason
 from spillway.controllers.planning.problem import Problem
+from spillway.controllers.planning.searching import Reach
 from spillway.controllers.planning.shapes import Operators
 from spillway.controllers.planning.tuning import Effort
 
 # Operators up to which frames are tuned thoroughly: the effort grows with the square of how many there are.
 FEW = 12
+# Of the load, where it was found to be possible with more and not with all of it.
+_ALMOST = 0.999
 
 
 def plan(problem: Problem, *, keep: Plan | None = None) -> Planned:
@@ -35,13 +38,25 @@ def plan(problem: Problem, *, keep: Plan | None = None) -> Planned:
         candidates = [(operators.bound(shape), shape)]
     room = Limits(problem.room.slots, problem.room.cores, math.inf)
     found = searching.cheapest(operators, candidates, effort(operators, keep), room, keep)
-    if found.best is None:
-        return shortage.explained(operators, candidates, found.failed, keep)
-    up_to = None
-    if keep is None:
-        shape = found.best.draft.shape
-        up_to = max(1.0, searching.reach(operators, candidates, shape, tuning.QUICK).factor)
-    return _planned(operators, found.best, found.failed, up_to, keep)
+    best = found.best
+    if best is not None and keep is not None:
+        return _planned(operators, best, found.failed, None, keep)
+    reach = searching.reach(operators, candidates, best.draft.shape if best else None, tuning.QUICK)
+    if best is None and reach.factor >= 1:
+        best = _with_less(operators, reach)
+    if best is None:
+        reach = reach._replace(factor=min(reach.factor, _ALMOST))
+        return shortage.explained(operators, candidates, found.failed, reach, keep)
+    return _planned(operators, best, found.failed, max(1.0, reach.factor), keep)
+
+
+def _with_less(operators: Operators, reach: Reach) -> Fitted | None:
+    """What was found for more load, if it keeps the promise with less: frames wait longer then."""
+    if reach.fitted is None:
+        return None
+    draft = shortage.transplanted(operators, reach.fitted)
+    fitted = Fitted(draft, draft.score())
+    return fitted if fitted.feasible and building.holds(draft) else None
 
 
 def effort(operators: Operators, keep: Plan | None) -> Effort:

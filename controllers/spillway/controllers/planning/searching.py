@@ -30,8 +30,8 @@ from spillway.controllers.planning.tuning import Effort
 
 # Shapes that are fitted at the most, and operators in all of them: a fit takes some milliseconds for five operators
 # and a fifth of a second for fifty.
-SHAPES = 40
-OPERATORS = 240
+SHAPES = 20
+OPERATORS = 120
 
 Candidates = Iterable[tuple[Bound, Shape]]
 
@@ -58,7 +58,7 @@ def cheapest(
         left -= len(shape.segments)
         limits = room if best is None else Limits(room.slots, room.cores, _worth(bound, best))
         fitted = fit(operators, shape, limits, effort, start)
-        if not fitted.feasible:
+        if not (fitted.feasible and room.allow(fitted.draft)):
             failed.append(fitted)
         elif best is None or key(fitted) < key(best):
             best = fitted
@@ -178,7 +178,7 @@ def _reach(problem: Problem, shape: Shape, most: float, least: float, effort: Ef
 
     def at(factor: float) -> Fitted | None:
         fitted = fit(Operators(scaled(problem, factor)), shape, limits, effort)
-        return fitted if fitted.feasible else None
+        return fitted if fitted.feasible and limits.allow(fitted.draft) else None
 
     for share in _DOWN:
         factor = most * share

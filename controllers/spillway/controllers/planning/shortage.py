@@ -27,12 +27,13 @@ _AGAIN = 3
 _PATIENT = 3600.0  # seconds: a bound that asks for nothing but that all gets through
 
 
-def explained(operators: Operators, candidates: Candidates, failed: Sequence[Fitted], keep: Plan | None) -> Planned:
-    """The decision."""
+def explained(
+    operators: Operators, candidates: Candidates, failed: Sequence[Fitted], reach: Reach, keep: Plan | None
+) -> Planned:
+    """The decision; `reach` is how much of the load is possible."""
     reason, enough = _reason(operators, candidates)
-    reach = searching.reach(operators, candidates, None, tuning.QUICK)
     fitted = reach.fitted or _patient(operators, candidates).fitted
-    draft = _transplanted(operators, fitted) if fitted is not None else _least(operators, candidates)
+    draft = transplanted(operators, fitted) if fitted is not None else _least(operators, candidates)
     sentence = f"infeasible: {_sentence(operators, reason, enough, draft, reach)}"
     if keep is not None:
         sentence += "; segments and paradigms were kept, so plan again without"
@@ -55,9 +56,10 @@ def _reason(operators: Operators, candidates: Candidates) -> tuple[Reason, Fitte
     problem = operators.problem
     possible = [candidate for candidate in candidates if math.isfinite(candidate[0].cost)]
     enough = searching.cheapest(operators, possible[:_AGAIN], tuning.QUICK, _ANY).best
-    if enough is not None:
-        slots = enough.draft.slots > problem.room.slots
-        return Reason.NEEDS_SLOTS if slots else Reason.NEEDS_CORES, enough
+    if enough is not None and enough.draft.slots > problem.room.slots:
+        return Reason.NEEDS_SLOTS, enough
+    if enough is not None and enough.draft.cores > problem.room.cores:
+        return Reason.NEEDS_CORES, enough
     if problem.partitions:
         free = Operators(dataclasses.replace(problem, partitions={}))
         again = [(free.bound(shape), shape) for _, shape in candidates]
@@ -75,7 +77,7 @@ def _patient(operators: Operators, candidates: Candidates) -> Reach:
     return searching.reach(Operators(dataclasses.replace(problem, promise=promise)), candidates, None, tuning.QUICK)
 
 
-def _transplanted(operators: Operators, fitted: Fitted) -> Draft:
+def transplanted(operators: Operators, fitted: Fitted) -> Draft:
     """Settings that were found for another load, under the one that was asked for."""
     draft = Draft(operators, fitted.draft.shape)
     draft.restore(fitted.draft.saved())

@@ -9,9 +9,18 @@ from spillway.controllers.costmodel import exact
 from spillway.controllers.explain import Inputs
 from spillway.controllers.planning.problem import Problem
 
+MOST_DIGITS = 1e-9  # seconds; what is shorter is no time, and its digits would leave the floats
 # Where people set what may be had.
 WORKERS: Final = "workers.max \N{MULTIPLICATION SIGN} workers.slots"
 EXECUTORS: Final = "executors.max \N{MULTIPLICATION SIGN} executors.cores"
+
+
+def rounded(time: float, digits: int) -> float:
+    """Down to so many digits: nobody reads more."""
+    if not MOST_DIGITS < time < math.inf:
+        return time
+    unit = 10.0 ** (math.floor(math.log10(time)) + 1 - digits)
+    return float(f"{math.floor(time / unit * (1 + 1e-9)) * unit:.{digits}g}")
 
 
 def seconds(time: float) -> str:

@@ -1,27 +1,30 @@
 """Frames and deadlines of a draft: large enough that slots are, and as small as that allows.
 
-An edge with R records per second costs R·(c_fetch + c_emit)/n with n of them in a frame, and its records wait about
-n/(2r), r the rate of one of its buffers. To spend a time to wait where it saves most, R·c·r/(1 + r·t)² is to be alike
-on all edges, so that n = 1 + r·t goes with R·√(c/buffers): about the same time t for every edge, and not the same
-size. So a *sweep* tries times to fill, from none up to the bound, the same for all edges; and a *descent* from the
-best of them changes the frames of one segment after the other, on the worst way and in front of the fullest slot,
-as long as that helps.
+A frame leaves D after its first record, with n = 1 + r·D records on average, r the rate of one buffer of its edge. An
+edge with R records per second costs R·(c_fetch + c_emit)/n, and its records wait about D/2. To spend waiting where it
+saves most, R·c·r/(1 + r·D)² is to be alike on all edges, so that n goes with R·√(c/buffers): about the same D for every
+edge, and not the same size. So a *sweep* tries deadlines, from none up to the bound, the same for all edges; and a
+*descent* from the best of them changes those of one segment after the other, on the worst way and in front of the
+fullest slot, as long as that helps.
 
-Full frames are better than deadlines of the same mean size: of two records each waits 1/(2r) on average instead of
-3/(4r), and they come evenly. So frames are sized, and deadlines are for what the plan was not made for: when less
-comes, a frame leaves so early that all deadlines of the worst way and what the plan takes are still within the bound.
+Frames that leave when they are full wait as long on average, but not as evenly: of two records, with D = 1/r, the wait
+has a deviation of 0.32/r, and of 0.87/r in frames of two without a deadline. The bound is for a quantile, so frames
+are given room to spare, and the deadline decides. It also keeps the promise when less comes than was planned for, if
+all deadlines of the worst way and what the plan takes are within the bound; `settle` sees to that where it can.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
+from spillway.controllers.planning import texts
 from spillway.controllers.planning.draft import Draft, Score
 
 # What a change has to gain to be taken: less is not worth another look at the neighbours.
 _GAIN = 0.002
+_FACTORS = (0.5, 2.0, 0.8, 1.25, 0.95, 1.05)
+_NEXT_TO_NONE = 0.25  # records that join the first: with so few, frames are hardly worth their wait
 
 
 class Effort(NamedTuple):
@@ -40,9 +43,9 @@ class Effort(NamedTuple):
     savings: int
 
 
-# 2^16 below the bound (8 us of 500 ms) nothing is left to be gained by shorter times.
-THOROUGH = Effort(16, 2.0, 200, 24)
-BRISK = Effort(8, 4.0, 40, 8)
+# What is shorter than the floor of a draft counts as that, so these go from the bound to below every floor.
+THOROUGH = Effort(12, 2.0, 200, 24)
+BRISK = Effort(6, 4.0, 40, 8)
 # For plans by the dozen.
 QUICK = Effort(4, 8.0, 12, 0)
 # For those that start with the frames of another.
@@ -56,52 +59,43 @@ def times(bound: float, effort: Effort) -> Iterator[float]:
 
 
 def fill(draft: Draft, time: float) -> None:
-    """Frames that take as long to fill on the fastest edge out of their segment."""
+    """Frames that all leave after the same time."""
     for name in draft.framed():
-        frame = _frame(draft, name, 1 + draft.rate(name) * time)
-        if frame != draft.settings[name].frame:
-            draft.reframe(name, frame)
-
-
-def rescale(draft: Draft, names: Iterable[str], factor: float) -> None:
-    """Frames of these segments with so many times the records."""
-    for name in names:
-        draft.reframe(name, _frame(draft, name, (draft.settings[name].frame or 1) * factor))
-
-
-def _frame(draft: Draft, name: str, records: float) -> int:
-    return max(1, min(draft.largest[name], int(records)))
+        draft.hold(name, time)
 
 
 def descend(draft: Draft, score: Score, changes: int) -> Score:
-    """Change one frame at a time, as long as it helps."""
-    moved, factors = True, (2.0, 1.25, 1.0)
+    """Change the frames of one segment at a time, as long as it helps."""
+    moved = True
     while moved and changes > 0:
         moved = False
         for name in concerned(draft, score):
-            for factor in factors:
-                for frame in _sizes(draft, name, factor):
-                    if changes <= 0:
-                        return score
-                    before = draft.settings[name].frame or 1
-                    if frame == before:
-                        continue
-                    changes -= 1
-                    draft.reframe(name, frame)
-                    found = draft.score()
-                    if better(found, score):
-                        score, moved = found, True
-                        break
-                    draft.reframe(name, before)
+            for time in _others(draft, name):
+                if changes <= 0:
+                    return score
+                before = draft.saved()
+                changes -= 1
+                draft.hold(name, time)
+                found = draft.score()
+                if better(found, score):
+                    score, moved = found, True
+                    break
+                draft.restore(before)
     draft.score()
     return score
 
 
-def _sizes(draft: Draft, name: str, factor: float) -> tuple[int, int]:
-    frame = draft.settings[name].frame or 1
-    if factor == 1:
-        return _frame(draft, name, frame - 1), _frame(draft, name, frame + 1)
-    return _frame(draft, name, frame / factor), _frame(draft, name, math.ceil(frame * factor))
+def _others(draft: Draft, name: str) -> Iterator[float]:
+    """Times to try instead: much longer and shorter ones first."""
+    time, rate = draft.held(name), draft.rate(name)
+    if not rate:
+        return
+    if time:
+        yield from (min(draft.cap, time * factor) for factor in _FACTORS)
+        if rate * time < _NEXT_TO_NONE:
+            yield 0.0
+    else:
+        yield _NEXT_TO_NONE / rate
 
 
 def better(found: Score, score: Score) -> bool:
@@ -133,32 +127,15 @@ def settle(draft: Draft, score: Score) -> Score:
 
     With L edges at the most on a way and q promised now, a record that waits (bound - q)/L on each is still on time.
     """
-    bound, longest = draft.cap, _longest(draft)
+    bound, longest = draft.cap, draft.longest
     if not longest or not score.keeps(bound):
         return score
     saved, time = draft.saved(), (bound - score.quantile) / longest
     while time < bound:
-        draft.postpone({output: _round(min(old, time)) for output, old in saved.deadlines.items()})
+        draft.postpone({output: min(old, texts.rounded(time, 2)) for output, old in saved.deadlines.items()})
         found = draft.score()
         if found.keeps(bound):
             return found
         draft.restore(saved)
         time = max(2 * time, bound / 1000)
     return draft.score()
-
-
-def _longest(draft: Draft) -> int:
-    """The most framed edges on a way."""
-    depth: dict[str, int] = {}
-    for node in draft.flow.nodes:
-        before = (depth[draft.flow.owners[output].name] + (output in draft.deadlines) for output in node.inputs)
-        depth[node.name] = max(before, default=0)
-    return max(depth.values(), default=0)
-
-
-def _round(time: float) -> float:
-    """Down to two digits: nobody reads more."""
-    if time < 1e-9:
-        return time
-    unit = 10.0 ** (math.floor(math.log10(time)) - 1)
-    return float(f"{math.floor(time / unit * (1 + 1e-9)) * unit:.3g}")
