@@ -197,3 +197,10 @@ def test_a_state_is_what_it_was_and_a_changed_one_is_not() -> None:
     assert stored.from_data(data) == state
     data["state"]["best"] += 1
     assert stored.from_data(data) != state
+
+
+def test_a_state_of_another_version_is_refused_however_much_it_looks_like_one() -> None:
+    data = stored.as_data(machine.begin(LINE, SETTINGS)) | {"version": 2}
+
+    with pytest.raises(ValueError, match="version 2, and version 1 is read"):
+        stored.from_data(data)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import pytest
 
 from profiled import LINE, SETTINGS, SPANS
-from spillway.controllers.profiling import capability, capacity, features, judgement
+from spillway.controllers.profiling import capability, capacity, features, judgement, machine
 from spillway.controllers.profiling.measurement import Deployment, Measurement, Reading
 from spillway.controllers.profiling.rounds import Change, End, Move, Reason, Round, State, Step
 
@@ -269,6 +269,14 @@ def test_throughput_is_judged(rate: float, work: int, reason: Reason) -> None:
     state = dataclasses.replace(_state(FIRST), move=move)
 
     assert judgement.judged(state, _measured(rate, ALL_BUSY))[0] is reason
+
+
+def test_a_deployment_that_does_the_same_with_fewer_tasks_is_the_best_one_now() -> None:
+    move = Move(Step.CAPABILITY, Change.SETTLED, Deployment({**TASKS, "work": 3}))
+    state = machine.observe(dataclasses.replace(_state(FIRST), move=move), FIRST)
+
+    assert state.rounds[-1].reason is Reason.LEANER
+    assert state.best == 2
 
 
 def test_a_difference_that_chance_explains_is_none_however_large() -> None:
