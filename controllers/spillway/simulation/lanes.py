@@ -91,8 +91,17 @@ class Lane:
         return other
 
     def join(self, other: Lane) -> None:
-        """Take all of another lane in, each parcel where it belongs by when it came."""
-        self.parcels = deque(heapq.merge(self.parcels, other.parcels, key=lambda parcel: parcel.came))
+        """Take all of another lane in, each parcel where it belongs by when it came.
+
+        What was parted by `take` becomes one parcel again: else each move would double those of a long queue.
+        """
+        joined: deque[Parcel] = deque()
+        for parcel in heapq.merge(self.parcels, other.parcels, key=lambda parcel: (parcel.came, parcel.born)):
+            if joined and joined[-1][1:] == parcel[1:]:
+                joined.append(parcel._replace(records=joined.pop().records + parcel.records))
+            else:
+                joined.append(parcel)
+        self.parcels = joined
         self.recount()
 
     def recount(self) -> None:
