@@ -273,7 +273,8 @@ def test_throughput_is_judged(rate: float, work: int, reason: Reason) -> None:
 
 def test_a_deployment_that_does_the_same_with_fewer_tasks_is_the_best_one_now() -> None:
     move = Move(Step.CAPABILITY, Change.SETTLED, Deployment({**TASKS, "work": 3}))
-    state = machine.observe(dataclasses.replace(_state(FIRST), move=move), FIRST)
+    same = _measured(1000, {"in": 0.5, "work": 0.7, "out": 0.5})
+    state = machine.observe(dataclasses.replace(_state(FIRST), move=move), same)
 
     assert state.rounds[-1].reason is Reason.LEANER
     assert state.best == 2
