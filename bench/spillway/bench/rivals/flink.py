@@ -12,8 +12,8 @@ over a window of accumulated counters rate(x) = (x_last - x_first)/(t_last - t_f
 
 While a source has a backlog of more than five minutes, u_max is 1 and nothing is scaled down. A smaller size is taken
 only when it was wanted for the whole scale-down delay, and then the largest that was wanted in it; a change of any
-other vertex takes it along at once. Metrics of before a restart count for nothing, so the next decision comes S + W after it at the
-earliest.
+other vertex takes it along at once. Metrics of before a restart count for nothing, so the next decision comes S + W
+after it at the earliest. A run begins in the middle of a life: before the first look all was as in it, for W.
 
 Flink has no logs between its operators: what is too slow holds back its source. Here it queues up in front of the slow
 segment itself, so its own lag is added to K there, which Flink could not know; that helps it. Flink's correction of the
