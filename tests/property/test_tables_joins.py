@@ -123,7 +123,7 @@ def test_a_retention_changes_no_result_of_records_that_are_in_time_and_bounds_wh
         reader.read(_of(join, event))
 
         newest = join.stores[0].time
-        assert all(w.time >= newest - 1005 * MS for store in join.stores for w in store.rows.values())
+        assert all(entry[0] >= newest - 1005 * MS for store in join.stores for entry in store.rows.values())
     assert join.late == 0
     assert reader.rows == sum_of(_pairs(arrived, kind))
 
@@ -405,7 +405,11 @@ def test_two_tables_survive_a_crash(
 
 def test_a_buffer_that_forgets_who_was_alone_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     _survives(lambda: _streams("full"), _of, ABC, [1, 2, 3])
-    monkeypatch.setattr(buffers.Buffer, "paired", lambda _, waiting: setattr(waiting, "alone", False))
+    monkeypatch.setattr(
+        buffers.Buffer,
+        "paired",
+        lambda buffer, number: buffer.waiting.update({number: (*buffer.waiting[number][:2], False)}),
+    )
 
     with pytest.raises(AssertionError):
         _survives(lambda: _streams("full"), _of, ABC, [1, 2, 3])

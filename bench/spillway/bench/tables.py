@@ -156,7 +156,7 @@ def _streams(kind: str) -> Made:
     left, right = table.left, table.right
 
     def step(timestamp: int, row: Row) -> object:
-        return left(timestamp, row) if timestamp & MS else right(timestamp, row[:2])
+        return left(timestamp, row) if timestamp // MS % 2 else right(timestamp, row[:2])
 
     return Made(step, table.stores)
 
@@ -166,7 +166,7 @@ def _tables() -> Made:
     left, right = table.left, table.right
 
     def step(timestamp: int, row: Row) -> object:
-        return left(timestamp, None, row) if timestamp & MS else right(timestamp, None, row[:2])
+        return left(timestamp, None, row) if timestamp // MS % 2 else right(timestamp, None, row[:2])
 
     return Made(step, table.stores)
 

@@ -87,18 +87,18 @@ class Aggregation:
         failure: Exception | None = None
         try:
             before = None if old is None else self._placed(old)
-        except Exception:
+        except Exception:  # the same was raised when that row came, and kept it out
             before = None
         try:
             after = None if new is None else self._placed(new)
-        except Exception as error:
+        except Exception as error:  # raised again, once the old row is taken back
             after, failure = None, error
-        changes: dict[Key, list[Values | None]] = {}
+        changes: dict[Key, tuple[Values | None, Values | None]] = {}
         if before is not None:
-            changes = {key: [before[1], None] for key in before[0]}
+            changes = dict.fromkeys(before[0], (before[1], None))
         if after is not None:
             for key in after[0]:
-                changes.setdefault(key, [None, None])[1] = after[1]
+                changes[key] = (before[1] if before is not None and key in changes else None, after[1])
         return self._changed(timestamp, changes, failure)
 
     def merge(self, key: keys.Key, given: Sequence[Any], timestamp: int) -> list[Update]:
@@ -148,14 +148,17 @@ class Aggregation:
         return [start if self._width == 1 else (*group, start) for start in starts], arguments
 
     def _changed(
-        self, timestamp: int, changes: dict[Key, list[Values | None]], failure: Exception | None
+        self, timestamp: int, changes: dict[Key, tuple[Values | None, Values | None]], failure: Exception | None
     ) -> list[Update]:
         """Compute all groups, then write all of them: a failure of one leaves the rows of all as readers have them."""
         found: list[tuple[Key, Row | None, Entry]] = []
         for key, (before, after) in changes.items():
-            entry = self._living(key, timestamp)
-            if (entry is None or self._window is not None) and self._is_late(key, timestamp):
-                continue
+            if self._expiry is None:
+                entry = self._rows.get(key)
+            else:
+                entry = self._living(key, timestamp)
+                if (entry is None or self._window is not None) and self._is_late(key, timestamp):
+                    continue
             if entry is None:
                 if after is None:
                     continue  # its group was dropped: there is nothing to take the row back from
@@ -165,9 +168,9 @@ class Aggregation:
             if states[-1] > 0:
                 try:
                     row = self._finish(key, states)
-                except Exception as error:
+                except Exception as error:  # raised again, once all states are written
                     failure = error
-            found.append((key, entry[0], (row, max(entry[1], timestamp), *states)))
+            found.append((key, entry[0], (row, entry[1] if entry[1] > timestamp else timestamp, *states)))
         if failure is not None:
             for key, old, new in found:
                 self._stale[key] = None
@@ -175,7 +178,8 @@ class Aggregation:
             raise failure
         updates = self._advance(timestamp)
         for key, old, new in found:
-            self._stale.pop(key, None)
+            if self._stale:
+                self._stale.pop(key, None)
             if new[-1] > 0:
                 self._write(key, new)
             else:
@@ -207,7 +211,9 @@ class Aggregation:
         return int(key if self._width == 1 else key[-1]) + self._window.size - 1
 
     def _is_late(self, key: Key, timestamp: int) -> bool:
-        if self._expiry is None or self._due(key, (None, timestamp)) >= self._store.time - self._expiry.span:
+        if self._expiry is None:
+            return False
+        if self._due(key, (None, timestamp)) >= max(self._store.time, timestamp) - self._expiry.span:
             return False
         self.late += 1
         return True

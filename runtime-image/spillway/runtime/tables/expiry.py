@@ -33,7 +33,8 @@ class Expiry:
         """An entry came to be."""
         self._number += 1
         heapq.heappush(self._heap, (due, self._number, key))
-        self.next = self._heap[0][0] + self.span
+        if due + self.span < self.next:
+            self.next = due + self.span
 
     def passed(self, time: int, due_of: Callable[[Key], int | None]) -> list[tuple[int, Key]]:
         """What to drop now that event time is `time`, with due times; `due_of` has the present ones, None if gone."""

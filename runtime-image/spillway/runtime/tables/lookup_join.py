@@ -89,10 +89,8 @@ class LookupJoin:
         key, before, until = changed
         if before == new:
             return []
-        updates = [
-            (record.time, self._joined(record.row, before), self._joined(record.row, new))
-            for record in self._buffer.between(key, timestamp, until - 1)
-        ]
+        found = [self._buffer.waiting[number] for number in self._buffer.between(key, timestamp, until - 1)]
+        updates = [(time, self._joined(row, before), self._joined(row, new)) for time, row, _ in found]
         return [update for update in updates if update[1] != update[2]]
 
     def close(self) -> None:

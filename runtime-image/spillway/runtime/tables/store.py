@@ -90,8 +90,12 @@ class Store:
                 self.time, self.number = self._saved = _unpack_numbers(value)
             return
         found = self._decode_key(key[1:])
-        self.put(found, None if value is None else self._decode(found, _unpack(value)))
-        self._measure([(key, value)])
+        if value is None:
+            self.put(found, None)
+            return
+        self.put(found, self._decode(found, _unpack(value)))
+        self._bytes += len(key) + len(value)
+        self._count += 1
 
     def restored(self) -> None:
         """The changelog is at its end: what the table derives from its entries can be built."""

@@ -109,12 +109,13 @@ class _Side:
         if key is None:
             return [] if self._alone is None else [(timestamp, None, self._alone(row))]
         updates: list[Update] = []
-        for partner in self._other.between(key, timestamp - self._within, timestamp + self._within):
+        for number in self._other.between(key, timestamp - self._within, timestamp + self._within):
+            time, partner, alone = self._other.waiting[number]
             old = None
-            if partner.alone and self._other_alone is not None:
-                old = self._other_alone(partner.row)
-                self._other.paired(partner)
-            updates.append((max(timestamp, partner.time), old, self._pair(row, partner.row)))
+            if alone and self._other_alone is not None:
+                old = self._other_alone(partner)
+                self._other.paired(number)
+            updates.append((time if time > timestamp else timestamp, old, self._pair(row, partner)))
         alone = not updates and self._alone is not None
         if alone and self._alone is not None:
             updates.append((timestamp, None, self._alone(row)))

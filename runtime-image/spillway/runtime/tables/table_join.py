@@ -14,6 +14,7 @@ which are final then; they are told that those of other keys are gone.
 from __future__ import annotations
 
 import itertools
+import operator as operator_
 from collections.abc import Callable
 from typing import Any
 
@@ -25,7 +26,7 @@ from spillway.runtime.tables import codecs
 from spillway.runtime.tables.expiry import Expiry
 from spillway.runtime.tables.loops import MICROSECOND
 from spillway.runtime.tables.pairing import Pairing
-from spillway.runtime.tables.store import NEVER, Store
+from spillway.runtime.tables.store import Store
 from spillway.runtime.tables.updates import Row, Update
 
 Key = tuple[Any, ...]
@@ -46,7 +47,7 @@ class TableJoin:
         self._pairing = Pairing(join, left.schema, right.schema)
         self._left_alone = join.type in (JoinType.LEFT, JoinType.FULL)
         self._right_alone = join.type in (JoinType.RIGHT, JoinType.FULL)
-        self._places = tuple(tuple(relation.schema.names.index(name) for name in join.by) for relation in (left, right))
+        self._keys = tuple(_key_of(relation.schema, join.by) for relation in (left, right))
         types = self._pairing.key_types
         self.stores = tuple(
             _store(i, types, relation.schema, self._restored) for i, relation in enumerate((left, right))
@@ -68,51 +69,57 @@ class TableJoin:
 
     def get(self, key: keys.Key) -> Row | None:
         """The result of a key, whose columns are in the order that the result has them in."""
-        return self._result(tuple([key[place] for place in self._order]))[1]
+        return self._result(tuple([key[place] for place in self._order]))
 
     def scan(self, most: int) -> list[Row]:
         """Some rows, at most so many."""
         there = itertools.chain(
             self.stores[0].rows, (key for key in self.stores[1].rows if key not in self.stores[0].rows)
         )
-        results = (self._result(key)[1] for key in there)
+        results = (self._result(key) for key in there)
         return list(itertools.islice((row for row in results if row is not None), most))
 
     def _changed(self, side: int, timestamp: int, old: Row | None, new: Row | None) -> list[Update]:
         row = new if new is not None else old
         if row is None:
             return []
-        key = tuple([row[place] for place in self._places[side]])
+        key = self._keys[side](row)
         if self._is_late(key, timestamp) and (self._end is not None or key not in self.stores[side].rows):
             self.late += 1
             return []
         gone = self._advance(timestamp)
-        before_time, before = self._result(key)
-        store = self.stores[side]
-        known = store.rows.get(key)
+        own, other = self.stores[side].rows, self.stores[1 - side].rows.get(key)
+        known = own.get(key)
         time = timestamp if known is None else max(timestamp, known[0])
-        if new is None:
-            store.rows.pop(key, None)
+        entry = None if new is None else (time, new)
+        if entry is None:
+            own.pop(key, None)
         else:
             if self._expiry is not None and known is None:
                 self._expiry.watch(self._due(key, time), (side, key))
-            store.rows[key] = (time, new)
-        store.dirty[key] = None
-        after_time, after = self._result(key)
+            own[key] = entry
+        self.stores[side].dirty[key] = None
+        if side == 0:
+            before, after = self._joined(key, known, other), self._joined(key, entry, other)
+        else:
+            before, after = self._joined(key, other, known), self._joined(key, other, entry)
         if before != after:
-            gone.append((max(time, before_time, after_time), before, after))
+            gone.append((time if other is None else max(time, other[0]), before, after))
         return gone
 
-    def _result(self, key: Key) -> tuple[int, Row | None]:
-        """The result of a key, with its time."""
-        left, right = (store.rows.get(key) for store in self.stores)
+    def _result(self, key: Key) -> Row | None:
+        """The result of a key."""
+        left, right = self.stores
+        return self._joined(key, left.rows.get(key), right.rows.get(key))
+
+    def _joined(self, key: Key, left: Entry | None, right: Entry | None) -> Row | None:
         if left is not None and right is not None and None not in key:
-            return max(left[0], right[0]), self._pairing.pair(left[1], right[1])
+            return self._pairing.pair(left[1], right[1])
         if left is not None and self._left_alone:
-            return left[0], self._pairing.left_alone(left[1])
+            return self._pairing.left_alone(left[1])
         if right is not None and self._right_alone:
-            return right[0], self._pairing.right_alone(right[1])
-        return NEVER, None
+            return self._pairing.right_alone(right[1])
+        return None
 
     # Retention.
 
@@ -138,10 +145,10 @@ class TableJoin:
         passed = self._expiry.passed(timestamp, self._due_now)
         gone: list[Update] = []
         for _, (side, key) in sorted(passed, key=lambda due: (due[0], due[1][0], keys.encode(due[1][1]))):
-            _, before = self._result(key)
+            before = self._result(key)
             del self.stores[side].rows[key]
             self.stores[side].dirty[key] = None
-            _, after = self._result(key)
+            after = self._result(key)
             if before != after and self._end is None:
                 gone.append((timestamp, before, after))
         return gone
@@ -153,6 +160,15 @@ class TableJoin:
             for side, store in enumerate(self.stores):
                 for key, (time, _) in store.rows.items():
                     self._expiry.watch(self._due(key, time), (side, key))
+
+
+def _key_of(schema: Schema, names: tuple[str, ...]) -> Callable[[Row], Key]:
+    """Nulls and all: here a key names a row, whether it matches another or not."""
+    places = [schema.names.index(name) for name in names]
+    if len(places) == 1:
+        place = places[0]
+        return lambda row: (row[place],)
+    return operator_.itemgetter(*places)
 
 
 def _store(place: int, types: list[ColumnType], schema: Schema, restored: Callable[[], None]) -> Store:
