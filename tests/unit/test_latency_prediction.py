@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import random
 import statistics
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from flows import free
-from spillway.controllers.costmodel.flow import Flow, Setting, Settings, Slot
+from spillway.controllers.costmodel.flow import Flow, Output, Setting, Settings, Slot
 from spillway.controllers.latency.batches import Engine
 from spillway.controllers.latency.moments import Moments
 from spillway.controllers.latency.phases import Phase
@@ -222,6 +223,62 @@ def test_a_frame_goes_over_the_network_twice_and_through_the_log() -> None:
     assert predict(flow, settings, {"read": 1000.0}, slot=Slot(network=1e6)).mean == math.inf
 
 
+def simulated_turns(rates: tuple[float, float], times: tuple[float, float], records: int) -> tuple[float, float]:
+    """Mean time of the records of two segments on one slot, which takes them in the order in which they come."""
+    chance = random.Random(3)
+    coming = []
+    for kind in (0, 1):
+        at = 0.0
+        for _ in range(round(records * rates[kind])):
+            at += chance.expovariate(rates[kind])
+            coming.append((at, kind))
+    seen: tuple[list[float], list[float]] = ([], [])
+    free_at = 0.0
+    for at, kind in sorted(coming):
+        free_at = max(free_at, at) + chance.expovariate(1 / times[kind])
+        seen[kind].append(free_at - at)
+    return statistics.fmean(seen[0]), statistics.fmean(seen[1])
+
+
+def test_segments_that_share_a_slot_take_turns_as_simulated() -> None:
+    flow = Flow([free("short", cpu=0.001), free("long", cpu=0.02)])
+    settings, workload = {"short": Setting(1), "long": Setting(1)}, {"short": 300.0, "long": 20.0}
+    alone = predict(flow, settings, workload)
+    found = predict(flow, settings, workload, shared=[("short", "long")])
+    short, long = simulated_turns((300.0, 20.0), (0.001, 0.02), 2000)
+
+    means = {way.path[0]: way.moments.mean for way in (*found.ways,)}
+    assert means["long"] == pytest.approx(long, rel=0.1)
+    assert found.segments["long"][Phase.QUEUE].mean + 0.001 == pytest.approx(short, rel=0.1)
+    assert found.mean > alone.mean
+
+
+def test_too_much_for_one_slot_is_not_too_much_for_two() -> None:
+    flow = Flow([free("a", cpu=0.01), free("b", cpu=0.01)])
+    settings, workload = {"a": Setting(1), "b": Setting(1)}, {"a": 60.0, "b": 50.0}
+
+    assert math.isfinite(predict(flow, settings, workload).mean)
+    assert predict(flow, settings, workload, shared=[("a", "b")]).mean == math.inf
+
+
+def test_a_source_brings_no_load_to_the_network_of_the_slot_that_it_shares() -> None:
+    flow = Flow([free("read", record_size=100.0), free("count", "read")])
+    settings, slot = {"read": Setting(1, 10), "count": Setting(1)}, Slot(network=1e6)
+
+    assert math.isfinite(predict(flow, settings, {"read": 700.0}, slot=slot, shared=[("read", "count")]).mean)
+
+
+def test_records_of_a_topic_come_one_by_one_and_wait_for_no_frame() -> None:
+    topic = dataclasses.replace(free("topic"), outputs=(Output("topic", framed=False),))
+    flow = Flow([topic, free("count", "topic", cpu=0.005, fetch=0.004)])
+    settings: Settings = {"topic": Setting(1, 1000), "count": Setting(1)}
+    found = predict(flow, settings, {"topic": 100.0})
+
+    assert found.phases[Phase.WAIT].mean == 0
+    assert found.phases[Phase.CPU].mean == pytest.approx(0.005)  # and no fetch
+    assert found.phases[Phase.QUEUE].mean == pytest.approx(0.005)  # M/M/1 at a half
+
+
 def test_a_window_waits_for_the_slowest_of_its_senders_and_for_its_turn() -> None:
     flow = Flow([free("read", cpu=0.001), free("count", "read", cpu=0.001), free("show", "count")])
     settings = {"read": Setting(4, 1), "count": Setting(2, 1), "show": Setting(1)}
@@ -277,6 +334,8 @@ def test_an_output_that_nobody_reads_is_an_end_even_when_another_is_read() -> No
         ({"paradigms": {"read": BATCH}}, "pass it in `engines`"),
         ({"partitions": {"read": 0}}, "0 partitions for 1 slots"),
         ({"cores": 0}, "at least 1"),
+        ({"shared": [("reed",)]}, "share a slot are given for reed"),
+        ({"shared": [("read", "count"), ("read",)]}, "can't share a slot"),
         ({"at": 0.3}, "from the median"),
         ({"at": 1.0}, "from the median"),
     ],

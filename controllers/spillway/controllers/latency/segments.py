@@ -248,7 +248,7 @@ class Estimate:
             return {Phase.QUEUE: NEVER, Phase.CPU: cpu}
         queue = self._queues.get(group)
         if queue is None:
-            queue = self._queue(group) + self._network(group, needs) + self._bulks(group)
+            queue = self._queue(group) + self._network(group) + self._bulks(group)
             self._queues[group] = queue
         return {Phase.QUEUE: queue, Phase.CPU: cpu}
 
@@ -285,8 +285,10 @@ class Estimate:
         square = math.fsum(rate * (frame.time / mean) ** 2 * (1 + frame.scv) for rate, frame in frames) / rate
         return queueing.wait(rate, mean, self._arrivals(group, mean), max(0.0, square - 1))
 
-    def _network(self, group: Sequence[str], needs: Sequence[Busy]) -> Moments:
-        """The wait for the network that brings frames."""
+    def _network(self, group: Sequence[str]) -> Moments:
+        """The wait for the network that brings frames; to a source nothing is brought."""
+        group = [name for name in group if self.nodes[name].inputs or self.nodes[name].topics]
+        needs = [self.busy(name) for name in group]
         messages = math.fsum(need.messages for need in needs)
         transfer = math.fsum(need.network_in for need in needs) / messages if messages else 0.0
         if not transfer:
