@@ -8,7 +8,7 @@ import math
 
 import pytest
 
-from spillway.controllers import provisioning
+from spillway.controllers import provisioning, trends
 from spillway.controllers.costmodel.flow import Costs, Flow, Node
 from spillway.controllers.latency.moments import Moments
 from spillway.controllers.planning.problem import Problem, Promise, Room, Traits
@@ -107,16 +107,46 @@ def test_less_load_is_planned_for_beyond_the_hysteresis() -> None:
 
 def test_a_burst_is_answered_in_one_step_of_the_right_size() -> None:
     calm = _after(100_000, 6)
-    burst = _tick(400_000, calm.history, 6)
+    made = [_tick(400_000, calm.history, 6)]
+    while made[-1].reason is Reason.LOOKING:
+        made.append(_tick(400_000, made[-1].history, 6 + 0.2 * len(made)))
+    burst = made[-1]
 
+    assert len(made) == 1 + provisioning.LOOK / TICK
     assert burst.reason is Reason.LOAD_ROSE
     assert burst.history.workload["events"] == pytest.approx(400_000, rel=0.01)
     assert (burst.slots or 0) >= 2.5 * (calm.slots or 0)
 
 
+def test_a_ramp_is_planned_for_where_it_will_be_when_pods_have_started() -> None:
+    made = _after(100_000, 6)
+    reasons, at = [], 6.0
+    while Reason.LOAD_ROSE not in reasons:
+        at += 0.2
+        made = _tick(100_000 + 60_000 * (at - 6), made.history, at)
+        reasons.append(made.reason)
+    planned = made.history.workload["events"]
+
+    assert at - 6 < 4
+    assert planned == pytest.approx(100_000 + 60_000 * (at - 6 + trends.AHEAD), rel=0.15)
+
+
+def test_a_moment_that_is_over_at_once_asks_for_nothing() -> None:
+    made = _after(100_000, 6)
+    reasons = []
+    for n, rate in enumerate([500_000, 500_000, *[100_000] * 40]):
+        made = _tick(rate, made.history, 6 + 0.2 * n)
+        reasons.append(made.reason)
+
+    assert Reason.LOOKING in reasons
+    assert Reason.LOAD_ROSE not in reasons
+
+
 def test_a_backlog_is_to_be_gone_within_half_a_minute() -> None:
     calm = _after(100_000, 6)
     late = _tick(100_000, calm.history, 6, queue=100_000 * (BOUND + 15))
+    assert late.reason is Reason.LOOKING
+    late = _tick(100_000, late.history, 6 + provisioning.LOOK.total_seconds(), queue=100_000 * (BOUND + 15))
 
     assert late.reason is Reason.LOAD_ROSE
     assert late.history.workload["events"] == pytest.approx(100_000 * (1 + 15 / provisioning.DRAIN), rel=0.01)

@@ -6,7 +6,7 @@ import dataclasses
 import datetime
 import json
 
-from spillway.controllers import assignment, explain, tick
+from spillway.controllers import assignment, explain, provisioning, tick
 from spillway.controllers.balancing import Partition, Slot
 from spillway.controllers.costmodel.flow import Costs, Flow, Node
 from spillway.controllers.latency.moments import Moments
@@ -88,15 +88,22 @@ def test_a_calm_job_is_planned_once_and_then_left_alone() -> None:
     assert later.assignment.moves == ()
 
 
-def test_a_burst_switches_and_is_planned_for_in_the_same_tick() -> None:
+def test_a_burst_switches_at_once_and_is_planned_for_as_soon_as_its_size_is_known() -> None:
     calm = _run(CALM, 40, History())
     found = _run(BURST, 1, calm.history, 40)
 
     assert found.reason is Reason.SWITCH
     assert found.switch.operators == ("words",)
     assert found.history.visiting == {"words"}
-    assert (found.provision.slots or 0) > (calm.provision.slots or 0)
     assert "to batches: words" in found.sentence
+    assert found.provision.reason is provisioning.Reason.LOOKING
+    known = _run(BURST, 8, found.history, 41)
+    assert known.provision.reason is provisioning.Reason.LOAD_ROSE
+    assert sum(_asked(known)) > sum(_asked(calm))
+
+
+def _asked(decision: Decision) -> tuple[int, int]:
+    return decision.provision.slots or 0, decision.provision.cores or 0
 
 
 def test_with_advice_only_nothing_is_remembered_as_switched() -> None:

@@ -4,15 +4,17 @@ A plan holds until one of these, in this order:
 
 1. There is none yet: everything is open.
 2. A switch was carried out: operators now run in another paradigm, and segments begin elsewhere.
-3. More comes than it was made for, by `rise` (half of the headroom, so that the other half is still free meanwhile).
+3. More comes than it was made for, by `rise` (half of the headroom, so that the other half is still free meanwhile),
+   and has for `LOOK`: whoever asks for pods in the first moment of a ramp has to ask again, and `cooldown` is between.
 4. Less comes, by `policy.hysteresis`. How soon that is given back is `sizing`'s business.
 5. It is `REVIEW` old: costs were measured anew since.
 
 From 2 on paradigms are as they run: a switch is `switching`'s to decide. In 3 to 5 segments stay as they are, unless
 that is not feasible. Without fresh rates of all sources the plan that there is holds: missing data is no calm.
 
-The load that is planned for is V, as `bursts` estimates it for each source, and what it takes to get rid of a backlog
-within `DRAIN`. With L records in front of a segment that takes in g records for each one of the sources,
+The load that is planned for is V, as `bursts` estimates it for each source, and where it is on a ramp (`trends`) what
+it will be when pods that are asked for now have started; and what it takes to get rid of a backlog within `DRAIN`. With
+L records in front of a segment that takes in g records for each one of the sources,
 
     R = V + max over segments of (L - V·g·bound)⁺ / (g·DRAIN)
 
@@ -27,7 +29,7 @@ import math
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from spillway.controllers import explain
+from spillway.controllers import explain, trends
 from spillway.controllers.explain import Alternative, Reasons
 from spillway.controllers.planning import planner
 from spillway.controllers.planning.plan import Plan, Planned
@@ -45,6 +47,9 @@ REVIEW = datetime.timedelta(seconds=10)
 # scale-down delay. Pods need about ten seconds to start, so 10 s would pay for twice the backlog. 120 s: two minutes
 # of broken promise after each burst.
 DRAIN = 30.0
+# Eight ticks of 200 ms: by then a ramp is told from a step, and the rate of a step is known to some per cent. A pod
+# needs about six times as long to start. Longer: all of it is added to the delay of a burst.
+LOOK = datetime.timedelta(seconds=1.6)
 # The least rise that counts: what is left of noise when a rate is smoothed over two seconds.
 RISE = 0.05
 # Records per second: below, shares of a rate mean nothing.
@@ -59,6 +64,7 @@ class Reason(Reasons):
     LOAD_ROSE = "LoadRose", "More comes than the plan was made for, or a backlog has to go."
     LOAD_FELL = "LoadFell", "Less comes than the plan was made for."
     REVIEW = "Review", "Costs were measured anew since the plan was made."
+    LOOKING = "Looking", "More comes than the plan was made for, but not for long enough to tell how much it will be."
     STEADY = "Steady", "The plan was made for this load."
     NO_TELEMETRY = "NoTelemetry", "Nothing fresh was measured at a source, so the plan is kept."
 
@@ -84,11 +90,14 @@ class Backlog:
 class History:
     """What is remembered between ticks: detectors of the sources, and the plan with what it was made for.
 
-    `slots` is the most that a plan asked for since operators went to batches: they come back, and need them then.
+    `recent` has the last rates of each source, `rising` since when more comes than was planned for. `slots` is the most
+    that a plan asked for since operators went to batches: they come back, and need them then.
     """
 
     sources: Mapping[str, Burst] = dataclasses.field(default_factory=lambda: MappingProxyType({}))
     seen: Mapping[str, datetime.datetime] = dataclasses.field(default_factory=lambda: MappingProxyType({}))
+    recent: Mapping[str, tuple[float, ...]] = dataclasses.field(default_factory=lambda: MappingProxyType({}))
+    rising: datetime.datetime | None = None
     planned: Planned | None = None
     workload: Mapping[str, float] = dataclasses.field(default_factory=lambda: MappingProxyType({}))
     at: datetime.datetime | None = None
@@ -143,9 +152,13 @@ def decide(
     if blind := _blind(names, arrivals, now):
         return _kept(Reason.NO_TELEMETRY, f"hold: {blind}", (), history, blind=True)
     history = _remember(names, arrivals, history)
-    rates = {name: history.sources[name].rate for name in names}
+    rates = {name: _expected(name, arrivals[name], history) for name in names}
     workload = _with_backlog(rates, backlogs, problem.promise.bound, history)
     reason, why = _due(workload, running, policy, history, now)
+    rising = (history.rising or now) if reason is Reason.LOAD_ROSE else None
+    history = dataclasses.replace(history, rising=rising)
+    if rising is not None and datetime.timedelta(0) <= now - rising < LOOK:
+        return _kept(Reason.LOOKING, f"hold for {LOOK.total_seconds():g} s: {why}", _inputs(workload), history)
     if reason is Reason.STEADY:
         return _kept(reason, why, _inputs(workload), history)
     planned = _plan(dataclasses.replace(problem, workload=workload), reason, running, history)
@@ -156,6 +169,7 @@ def decide(
         planned=planned,
         workload=MappingProxyType(workload),
         at=now,
+        rising=None,
         slots=max(slots, history.slots) if running.visiting else slots,
     )
     sentence = f"{why}; {planned.sentence}"
@@ -192,14 +206,25 @@ def _remember(names: list[str], arrivals: Mapping[str, Arrivals | None], history
     """Each new measurement goes into its detector once; sources that are gone are forgotten."""
     sources: dict[str, Burst] = {}
     seen: dict[str, datetime.datetime] = {}
+    recent: dict[str, tuple[float, ...]] = {}
     for name in names:
         fresh = arrivals[name]
         if fresh is None:  # `_blind` has answered then
             continue
         sources[name], seen[name] = history.sources.get(name, Burst()), fresh.at
+        recent[name] = history.recent.get(name, ())
         if name not in history.seen or fresh.at > history.seen[name]:
             sources[name] = bursts.observe(sources[name], fresh.rate, fresh.span)
-    return dataclasses.replace(history, sources=MappingProxyType(sources), seen=MappingProxyType(seen))
+            recent[name] = (*recent[name], fresh.rate)[-trends.TICKS :]
+    return dataclasses.replace(
+        history, sources=MappingProxyType(sources), seen=MappingProxyType(seen), recent=MappingProxyType(recent)
+    )
+
+
+def _expected(name: str, fresh: Arrivals | None, history: History) -> float:
+    """V; on a ramp, where it will be when what is asked for now has started."""
+    rate, span = history.sources[name].rate, fresh.span.total_seconds() if fresh else 0.0
+    return rate + trends.slope(history.recent[name], span) * trends.AHEAD
 
 
 def _with_backlog(

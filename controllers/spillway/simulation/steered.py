@@ -170,14 +170,10 @@ class Steered:
                     selectivity=passed,
                 )
             )
-        busy = {
-            name: segment.busy * segment.ready
-            for name, segment in seen.segments.items()
-            if segment is not None and segment.paradigm is Paradigm.RECORD
-        }
+        busy = {name: self._busy(name, segment) for name, segment in seen.segments.items()}
         measured = {}
         for name, segment in seen.segments.items():
-            taken = sum(busy.values()) - busy.get(name, 0.0)
+            taken = sum(busy.values()) - busy[name]
             if segment is not None and (found := self._measured(name, segment, taken, seen.span, now)) is not None:
                 measured[name] = found
         arrivals = {
@@ -185,6 +181,15 @@ class Steered:
         }
         can_grow = seen.slots[0] < self._problem.room.slots
         return tick.Observation(measurements.Observation(tuple(nodes), measured, can_grow), arrivals, {}, (), {})
+
+    def _busy(self, name: str, segment: SegmentSeen | None) -> float:
+        """Slots that a segment keeps busy; in batches, those that it would if it came back."""
+        if segment is None:
+            return 0.0
+        if segment.paradigm is Paradigm.RECORD:
+            return segment.busy * segment.ready
+        each = self._each.get(name)
+        return segment.arrival / each if each else 0.0
 
     def _measured(
         self, name: str, segment: SegmentSeen, taken: float, span: datetime.timedelta, now: datetime.datetime
