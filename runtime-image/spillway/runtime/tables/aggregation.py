@@ -59,6 +59,7 @@ class Aggregation:
         self.late = 0
         self._width = loop.width + (self._window is not None)
         self._stale: dict[Key, None] = {}  # keys of rows that their readers have otherwise than the states give them
+        self._decimals = [(i, self._steps[i].restore) for i in loop.decimals]
         self._zeros = [steps.zero for steps in self._steps]
         self._store = self._stored(result.schema)
         self.stores = (self._store,)
@@ -106,7 +107,9 @@ class Aggregation:
         inner = key[0] if self._width == 1 else tuple(key[: self._width])
         if self._is_late(inner, timestamp):
             return []
-        states = [steps.restore(state) for steps, state in zip(self._steps, given, strict=True)]
+        states = list(given)
+        for i, restore in self._decimals:
+            states[i] = restore(states[i])
         entry = self._living(inner, timestamp)
         old, last = (None, timestamp) if entry is None else (entry[0], max(entry[1], timestamp))
         if entry is not None:
@@ -251,13 +254,15 @@ class Aggregation:
         single = self._width == 1
 
         def entry(key: Key, value: Any) -> Entry:
-            last, states, *stale = value
-            restored = [steps.restore(state) for steps, state in zip(self._steps, states, strict=True)]
-            if not stale:
-                self._stale.pop(key, None)
-                return (self._finish(key, restored), last, *restored)
+            states = value[1]
+            for i, restore in self._decimals:
+                states[i] = restore(states[i])
+            if len(value) == 2:
+                if self._stale:
+                    self._stale.pop(key, None)
+                return (self._finish(key, states), value[0], *states)
             self._stale[key] = None
-            return (None if stale[0] is None else row(stale[0]), last, *restored)
+            return (None if value[2] is None else row(value[2]), value[0], *states)
 
         def value(key: Key, entry: Entry) -> list[Any]:
             return [entry[1], entry[2:], entry[0]] if key in self._stale else [entry[1], entry[2:]]

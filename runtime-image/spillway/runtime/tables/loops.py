@@ -46,7 +46,7 @@ from spillway.expressions import aggregates, terms
 from spillway.expressions.aggregates import Steps
 from spillway.expressions.source import Scope
 from spillway.model.operators import Aggregate, Operator
-from spillway.model.types import Schema
+from spillway.model.types import Kind, Schema
 from spillway.runtime.tables import folding
 from spillway.runtime.tables.folding import Folding
 
@@ -79,6 +79,7 @@ class Loop:
 
     Attributes:
         steps: the steps of each state; one count of rows more at the end where rows come and go.
+        decimals: which states hold decimals, that are texts after decoding.
         width: how many values the key of a group has, without the window.
         window: the windows, if there are any.
     """
@@ -105,6 +106,9 @@ class Loop:
         self._arguments = [[argument.term for argument in value.arguments] for value in values]
         self._foldings: list[Folding] = [folding.folding(value, self._scope) for value in values]
         self.steps: list[Steps] = [fold.steps for fold in self._foldings]
+        self.decimals = [
+            i for i, value in enumerate(values) if any(a.type.kind is Kind.DECIMAL for a in value.arguments)
+        ]
         self.width = len(self._groups)
 
     def compiled(self, **bound: Any) -> dict[str, Callable[..., Any]]:
