@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
 import pytest
 
 from spillway.controllers import trends
 
 SPAN = 0.2
-RAMP = [100_000 + 12_000 * n for n in range(trends.TICKS)]
-NONE: dict[str, list[float]] = {
+RAMP: list[float] = [100_000 + 12_000 * n for n in range(trends.TICKS)]
+NONE: dict[str, Sequence[float]] = {
     "a level": [100_000] * 10,
     "too few ticks": RAMP[:-1],
     "a fall": RAMP[::-1],
