@@ -40,10 +40,10 @@ def _paired(left: Row | None, right: Row | None) -> Row:
 # Two streams
 
 
-def _streams(kind: str, retention: str | None = None) -> StreamJoin:
+def _streams(kind: str, retention: str | None = None, *, apart: bool = False) -> StreamJoin:
     it = reference.operator(retention, join={"stream": "right", "by": ["k"], "type": kind, "within": "5ms"})
     left, right = reference.relation("k string, t bigint, n int"), reference.relation("k string, u bigint, m int")
-    return StreamJoin(it, left, right, reference.result(it, left, right))
+    return StreamJoin(it, left, right, reference.result(it, left, right), apart=apart)
 
 
 def _of(join: Any, event: Event) -> list[Update]:
@@ -145,6 +145,27 @@ def test_an_outer_join_may_be_aggregated_although_its_results_change(
 
         results = [(0, row) for row, count in sum_of(_pairs(events, kind)).items() for _ in range(count)]
         assert reader.by_key(1) == reference.aggregated(results, lambda row: row[:1], values)
+        random.shuffle(events)
+
+
+@fuzzing.cases(50)
+@given(EVENTS, KINDS, SHUFFLES)
+def test_an_outer_join_may_be_aggregated_by_windows_if_its_updates_come_apart(
+    events: list[Event], kind: str, random: Any
+) -> None:
+    window = {"size": "6ms", "slide": "3ms"}
+    it = reference.operator(aggregate={"by": ["k"], "values": ["count(*) as c"], "window": window})
+    given_ = reference.relation("k string, t bigint, n int, u bigint, m int")
+    count: Any = [("count", lambda row: 1)]
+    for _ in range(2):
+        join = _streams(kind, apart=True)
+        table, reader = Aggregation(it, given_, reference.result(it, given_), updates=True), Reader()
+        for event in events:
+            for update in _of(join, event):
+                reader.read(table.update(*update))
+
+        results = [timed for timed, times in _pairs(events, kind).items() for _ in range(times)]
+        assert reader.by_key(3) == reference.aggregated(results, lambda row: row[:1], count, (6 * MS, 3 * MS))
         random.shuffle(events)
 
 

@@ -197,6 +197,16 @@ def test_after_a_restart_it_goes_on_as_if_nothing_had_been(as_of: str) -> None:
     assert one.late == other.late == 1
 
 
+@pytest.mark.parametrize("as_of", ["timestamp", "latest"])
+def test_rows_of_an_operator_are_in_the_order_in_which_they_come(as_of: str) -> None:
+    join = _joined("left", as_of=as_of, derived=True)
+    join.table(5 * MS, None, ("A", 1))
+    join.table(9 * MS, ("A", 1), None)
+    join.table(7 * MS, None, ("A", 2))  # the group is there again, by a late record
+
+    assert _stream(join, (9, "A")) == [(9, 9, "A", 2)]
+
+
 def test_joins_of_several_partitions_share_a_replica() -> None:
     it, left, right = _parts("inner", retention="1s")
     replica = Replica(it, left, right)

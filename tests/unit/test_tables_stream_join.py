@@ -79,6 +79,19 @@ def test_example_21_right_results_need_no_update_here() -> None:
     assert {(t // MS, *(new or ())) for t, _, new in updates} == EXAMPLE_19["right"]
 
 
+def test_apart_a_result_is_taken_back_at_its_own_time() -> None:
+    it = reference.operator(join={"stream": "right", "by": ["k"], "type": "left", "within": "6ms"})
+    left, right = reference.relation(LEFT), reference.relation(RIGHT)
+    join = StreamJoin(it, left, right, reference.result(it, left, right), apart=True)
+    _run(join, ("left", 5, ("E", 4)), ("left", 5, ("F", 4)))
+
+    assert _run(join, ("right", 6, ("E", 3)), ("right", 4, ("F", 3))) == [
+        (5 * MS, ("E", 4, None), None),
+        (6 * MS, None, ("E", 4, 3)),
+        (5 * MS, ("F", 4, None), ("F", 4, 3)),
+    ]
+
+
 # E4 of the left comes last of its stream, D2 of the right after E3 and E4.
 UNORDERED = [
     ("left", 1, S[1]), ("right", 2, T[2]), ("left", 2, S[2]), ("left", 4, S[4]), ("right", 6, T[6]), ("right", 7, T[7]),

@@ -27,7 +27,7 @@ from spillway.model.operators import Operator
 from spillway.model.types import Schema
 from spillway.runtime import keys
 from spillway.runtime.tables import codecs, loops
-from spillway.runtime.tables.expiry import Expiry
+from spillway.runtime.tables.expiry import Expiry, retention_of
 from spillway.runtime.tables.store import Store
 from spillway.runtime.tables.updates import Row, Update
 
@@ -51,11 +51,11 @@ class Aggregation:
     def __init__(self, operator: Operator, given: Relation, result: Relation, *, updates: bool | None = None) -> None:
         """`updates`: whether rows of the input come and go; by default where it is a table."""
         self._updates = given.is_table if updates is None else updates
-        retention = None if operator.retention is None else operator.retention.amount // loops.MICROSECOND
+        retention = retention_of(operator)
         loop = loops.Loop(operator, given.schema, updates=self._updates, retention=retention)
         self._steps = loop.steps
         self._window = loop.window
-        self._time_column = given.schema.names.index("window_start") if self._window and self._updates else None
+        self._time_column = given.schema.names.index("window_start") if self._window and given.is_table else None
         self.late = 0
         self._width = loop.width + (self._window is not None)
         self._stale: dict[Key, None] = {}  # keys of rows that their readers have otherwise than the states give them
@@ -84,14 +84,18 @@ class Aggregation:
     # Input.
 
     def update(self, timestamp: int, old: Row | None, new: Row | None) -> list[Update]:
-        """A row of the input changed: take the old one back, add the new one."""
+        """A row of the input changed: take the old one back, add the new one.
+
+        Windows go by the `window_start` of a table's row. Rows of a stream that is corrected have the time of the
+        update, both of them; where they differ, the stream has to come `apart` (see StreamJoin).
+        """
         failure: Exception | None = None
         try:
-            before = None if old is None else self._placed(old)
+            before = None if old is None else self._placed(timestamp, old)
         except Exception:  # the same was raised when that row came, and kept it out
             before = None
         try:
-            after = None if new is None else self._placed(new)
+            after = None if new is None else self._placed(timestamp, new)
         except Exception as error:  # raised again, once the old row is taken back
             after, failure = None, error
         changes: dict[Key, tuple[Values | None, Values | None]] = {}
@@ -141,13 +145,12 @@ class Aggregation:
     def _inserted(self, timestamp: int, row: Row) -> list[Update]:
         return self.update(timestamp, None, row)
 
-    def _placed(self, row: Row) -> tuple[list[Key], Values]:
+    def _placed(self, timestamp: int, row: Row) -> tuple[list[Key], Values]:
         """The keys of the groups that a row is in, and the values of all arguments."""
         group, arguments = self._place(row)
-        if self._time_column is None:
+        if self._window is None:
             return [group[0] if self._width == 1 else group], arguments
-        assert self._window is not None  # noqa: S101 - else there is no such column
-        starts = self._window.starts(row[self._time_column])
+        starts = self._window.starts(timestamp if self._time_column is None else row[self._time_column])
         return [start if self._width == 1 else (*group, start) for start in starts], arguments
 
     def _changed(

@@ -12,7 +12,16 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from spillway.model.operators import Operator
+
 Key = Any
+
+MICROSECOND = 1_000  # nanoseconds, in which durations count
+
+
+def retention_of(operator: Operator) -> int | None:
+    """The retention of an operator in microseconds; None: for ever."""
+    return None if operator.retention is None else operator.retention.amount // MICROSECOND
 
 
 class Expiry:

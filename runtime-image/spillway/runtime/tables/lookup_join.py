@@ -10,6 +10,9 @@ That needs a bound, so it is done for as long as a `retention` says, and not at 
 joined once, and a table that is read late is late. Joins with a replica are never corrected, because they have to give
 the same in both paradigms, and batches keep no records.
 
+Rows of a topic's table are in the order of their times. Those of an operator (`derived`) are in the order in which
+they come: an aggregate gives its newest row, and that is the one from now on, even if an older record made it.
+
 A retention also bounds the versions: kept are those after event time less the retention, and the one before. Records
 that are older than that are ignored and counted. Event time is that of the stream, because only records ask. A replica
 goes by the slowest partition of those that it has seen records of: one without any must not keep all versions.
@@ -23,7 +26,7 @@ from spillway.expressions.relations import Relation
 from spillway.model.operators import AsOf, JoinType, Operator
 from spillway.model.types import Schema
 from spillway.runtime.tables.buffers import Buffer
-from spillway.runtime.tables.loops import MICROSECOND
+from spillway.runtime.tables.expiry import retention_of
 from spillway.runtime.tables.pairing import Key, Pairing
 from spillway.runtime.tables.store import NEVER, Store
 from spillway.runtime.tables.updates import Row, Update
@@ -53,15 +56,26 @@ class LookupJoin:
     """
 
     def __init__(
-        self, operator: Operator, left: Relation, right: Relation, result: Relation, *, replica: Replica | None = None
+        self,
+        operator: Operator,
+        left: Relation,
+        right: Relation,
+        result: Relation,
+        *,
+        derived: bool = False,
+        replica: Replica | None = None,
     ) -> None:
-        """`replica`: rows of a broadcast table that somebody else updates; without it, the join has its own."""
+        """How the table is read.
+
+        `derived`: its rows come from an operator, not from a topic. `replica`: its rows are those of a broadcast table,
+        which somebody else updates; without it, the join has its own.
+        """
         join = operator.join
         assert join is not None  # noqa: S101 - the kind of the operator says so
         self._pairing = Pairing(join, left.schema, right.schema)
         self._alone = self._pairing.left_alone if join.type is JoinType.LEFT else None
-        self._retention = None if operator.retention is None else operator.retention.amount // MICROSECOND
-        self.replica = Replica(operator, left, right) if replica is None else replica
+        self._retention = retention_of(operator)
+        self.replica = Replica(operator, left, right, derived=derived) if replica is None else replica
         self._rows = self.replica.rows
         self.corrects = replica is None and self._retention is not None and join.as_of is not AsOf.LATEST
         self._buffer = self._buffered(left.schema) if self.corrects else None
@@ -86,10 +100,10 @@ class LookupJoin:
         changed = self.replica.update(timestamp, old, new)
         if changed is None or self._buffer is None:
             return []
-        key, before, until = changed
+        key, before, since, until = changed
         if before == new:
             return []
-        found = [self._buffer.waiting[number] for number in self._buffer.between(key, timestamp, until - 1)]
+        found = [self._buffer.waiting[number] for number in self._buffer.between(key, since, until - 1)]
         updates = [(time, self._joined(row, before), self._joined(row, new)) for time, row, _ in found]
         return [update for update in updates if update[1] != update[2]]
 
@@ -126,18 +140,24 @@ class Replica:
         store: where they are.
     """
 
-    def __init__(self, operator: Operator, left: Relation, right: Relation) -> None:
+    def __init__(self, operator: Operator, left: Relation, right: Relation, *, derived: bool = False) -> None:
+        self._derived = derived
         join = operator.join
         assert join is not None  # noqa: S101 - the kind of the operator says so
         pairing = Pairing(join, left.schema, right.schema)
-        retention = None if operator.retention is None else operator.retention.amount // MICROSECOND
+        retention = retention_of(operator)
         kind = Newest if join.as_of is AsOf.LATEST else Versions
         self.rows: Versions | Newest = kind(right.schema, pairing.key_types, retention=retention)
         self.store = self.rows.store
         self._key = pairing.right_key
 
-    def update(self, timestamp: int, old: Row | None, new: Row | None) -> tuple[Key, Row | None, int] | None:
-        """Put a version in its place: its key, the row that was there, the time of the next one; None: no change."""
+    def update(self, timestamp: int, old: Row | None, new: Row | None) -> tuple[Key, Row | None, int, int] | None:
+        """Put a version in its place: its key, the row that was there, its time, that of the next one; None: no key."""
         row = new if new is not None else old
         key = None if row is None else self._key(row)
-        return None if key is None else (key, *self.rows.update(key, timestamp, new))
+        if key is None:
+            return None
+        if self._derived:
+            timestamp = max(timestamp, self.rows.newest(key))
+        before, until = self.rows.update(key, timestamp, new)
+        return key, before, timestamp, until

@@ -48,9 +48,8 @@ from spillway.expressions.source import Scope
 from spillway.model.operators import Aggregate, Operator
 from spillway.model.types import Kind, Schema
 from spillway.runtime.tables import folding
+from spillway.runtime.tables.expiry import MICROSECOND
 from spillway.runtime.tables.folding import Folding
-
-MICROSECOND = 1_000  # nanoseconds
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

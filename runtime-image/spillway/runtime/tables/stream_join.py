@@ -21,7 +21,7 @@ from collections.abc import Callable
 from spillway.expressions.relations import Relation
 from spillway.model.operators import JoinType, Operator
 from spillway.runtime.tables.buffers import Buffer
-from spillway.runtime.tables.loops import MICROSECOND
+from spillway.runtime.tables.expiry import MICROSECOND, retention_of
 from spillway.runtime.tables.pairing import KeyOf, Pairing
 from spillway.runtime.tables.updates import Row, Update
 
@@ -35,29 +35,28 @@ class StreamJoin:
         late: how many records came too late.
     """
 
-    def __init__(self, operator: Operator, left: Relation, right: Relation, result: Relation) -> None:
+    def __init__(
+        self, operator: Operator, left: Relation, right: Relation, result: Relation, *, apart: bool = False
+    ) -> None:
+        """`apart`: whether updates whose rows have different times go out as a delete and an insert, each at its time.
+
+        Who counts results by windows has to ask for that: the row that is taken back may be in another window.
+        """
         join = operator.join
         assert join is not None  # noqa: S101 - the kind of the operator says so
         assert join.within is not None  # noqa: S101 - a rule of the model says so
         pairing = Pairing(join, left.schema, right.schema)
         within = join.within.amount // MICROSECOND
-        self._retention = None if operator.retention is None else operator.retention.amount // MICROSECOND
+        self._retention = retention_of(operator)
         lefts, rights = (
             Buffer(relation.schema, key_of, place=i, retention=self._retention, reach=within)
             for i, (relation, key_of) in enumerate([(left, pairing.left_key), (right, pairing.right_key)])
         )
         left_alone = pairing.left_alone if join.type in (JoinType.LEFT, JoinType.FULL) else None
         right_alone = pairing.right_alone if join.type in (JoinType.RIGHT, JoinType.FULL) else None
-        self._left = _Side(within, lefts, rights, pairing.left_key, pairing.pair, left_alone, right_alone)
-        self._right = _Side(
-            within,
-            rights,
-            lefts,
-            pairing.right_key,
-            lambda one, other: pairing.pair(other, one),
-            right_alone,
-            left_alone,
-        )
+        self._left = _Side(within, lefts, rights, pairing.left_key, pairing.pair, left_alone, right_alone, apart)
+        flipped = _flipped(pairing.pair)
+        self._right = _Side(within, rights, lefts, pairing.right_key, flipped, right_alone, left_alone, apart)
         self._buffers = lefts, rights
         self.stores = (lefts.store, rights.store)
         self.corrects = join.type is not JoinType.INNER
@@ -97,7 +96,9 @@ class _Side:
         pair: Callable[[Row, Row], Row],
         alone: Callable[[Row], Row] | None,
         other_alone: Callable[[Row], Row] | None,
+        apart: bool,
     ) -> None:
+        self._apart = apart
         self._within = within
         self._own, self._other = own, other
         self._key_of, self._pair = key_of, pair
@@ -115,9 +116,16 @@ class _Side:
             if alone and self._other_alone is not None:
                 old = self._other_alone(partner)
                 self._other.paired(number)
+                if self._apart and time < timestamp:
+                    updates.append((time, old, None))
+                    old = None
             updates.append((time if time > timestamp else timestamp, old, self._pair(row, partner)))
         alone = not updates and self._alone is not None
         if alone and self._alone is not None:
             updates.append((timestamp, None, self._alone(row)))
         self._own.add(key, timestamp, row, alone=alone)
         return updates
+
+
+def _flipped(pair: Callable[[Row, Row], Row]) -> Callable[[Row, Row], Row]:
+    return lambda right, left: pair(left, right)

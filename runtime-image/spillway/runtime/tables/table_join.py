@@ -23,8 +23,7 @@ from spillway.model.operators import JoinType, Operator
 from spillway.model.types import ColumnType, Schema
 from spillway.runtime import keys
 from spillway.runtime.tables import codecs
-from spillway.runtime.tables.expiry import Expiry
-from spillway.runtime.tables.loops import MICROSECOND
+from spillway.runtime.tables.expiry import Expiry, retention_of
 from spillway.runtime.tables.pairing import Pairing
 from spillway.runtime.tables.store import Store
 from spillway.runtime.tables.updates import Row, Update
@@ -52,7 +51,7 @@ class TableJoin:
         self.stores = tuple(
             _store(i, types, relation.schema, self._restored) for i, relation in enumerate((left, right))
         )
-        retention = None if operator.retention is None else operator.retention.amount // MICROSECOND
+        retention = retention_of(operator)
         self._expiry = None if retention is None else Expiry(retention)
         self._end = join.by.index("window_end") if "window_end" in join.by else None
         names = result.key or ()

@@ -20,7 +20,7 @@ from spillway.model.types import ColumnType, Schema
 from spillway.runtime import keys
 from spillway.runtime.tables import codecs
 from spillway.runtime.tables.expiry import Expiry
-from spillway.runtime.tables.store import Entry, Store
+from spillway.runtime.tables.store import NEVER, Entry, Store
 from spillway.runtime.tables.updates import Row
 
 Key = Any
@@ -50,6 +50,11 @@ class Versions:
             return None
         place = bisect.bisect_right(history[0], timestamp)
         return history[1][place - 1] if place else None
+
+    def newest(self, key: Key) -> int:
+        """The time of the newest version of a row."""
+        history = self._histories.get(key)
+        return NEVER if history is None else history[0][-1]
 
     def update(self, key: Key, timestamp: int, row: Row | None) -> tuple[Row | None, int]:
         """Put a version in its place; gives the row that was there at its time, and the time of the next version."""
@@ -127,6 +132,11 @@ class Newest:
         """The row of a key, whatever the time."""
         found = self.store.rows.get(key)
         return None if found is None else found[1]
+
+    def newest(self, key: Key) -> int:
+        """The time of the version that there is."""
+        known = self.store.rows.get(key)
+        return NEVER if known is None else int(known[0])
 
     def update(self, key: Key, timestamp: int, row: Row | None) -> tuple[Row | None, int]:
         """Take a version if it is the newest; gives the row that was, and when the next one begins."""
