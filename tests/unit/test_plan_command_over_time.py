@@ -67,7 +67,7 @@ def test_a_plan_for_each_stretch_between_two_changes(answered: Any) -> None:
         assert entry["reasons"] == [change["sentence"] for change in entry["changes"]]
         for change in entry["changes"]:
             assert change["kind"] in ("switch", "resize", "fault")
-            assert entry["at"] - 1 < change["at"] <= entry["at"]
+            assert entry["at"] < change["at"] <= entry["at"] + 1
     for entry in found:
         assert {"feasible", "latency", "slots", "executor_cores", "operators", "reasons"} <= entry.keys()
         assert {"quantile", "bound_ms", "predicted_ms"} <= entry["latency"].keys()
@@ -230,12 +230,13 @@ def run_of(rows: int, *events: float) -> Run:
 
 CUTS = {
     "no change": ((), [(0.0, 10.0, 0)]),
-    "one change": ((4.0,), [(0.0, 4.0, 0), (4.0, 10.0, 1)]),
-    "within a row it counts from the next": ((3.2,), [(0.0, 4.0, 0), (4.0, 10.0, 1)]),
-    "two in a row are one": ((3.2, 3.9), [(0.0, 4.0, 0), (4.0, 10.0, 2)]),
+    "a row has the sizes of its end": ((4.0,), [(0.0, 3.0, 0), (3.0, 10.0, 1)]),
+    "so a change within it counts for all of it": ((3.2,), [(0.0, 3.0, 0), (3.0, 10.0, 1)]),
+    "two in a row are one": ((3.2, 3.9), [(0.0, 3.0, 0), (3.0, 10.0, 2)]),
     "at the very start": ((0.0,), [(0.0, 10.0, 1)]),
-    "at the very end": ((9.9,), [(0.0, 9.0, 0), (9.0, 10.0, 1)]),
-}  # fmt: skip
+    "in the first row": ((0.4,), [(0.0, 10.0, 1)]),
+    "at the very end": ((10.0,), [(0.0, 9.0, 0), (9.0, 10.0, 1)]),
+}
 
 
 @pytest.mark.parametrize("sentence", CUTS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import json
 import pathlib
+import sys
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
@@ -121,10 +122,12 @@ def _over_time(
     job: StreamJob, file: pathlib.Path, rate: str | None, sources: list[str], chaining: Chaining, shown: Shown
 ) -> bool:
     """Simulate, print, and say whether the promise was kept."""
-    from spillway.cli.planning import courses, rehearsals, sheets, timelines
+    from spillway.cli.planning import courses, rehearsals, sheets, sizes, timelines
     from spillway.controllers.planning import jobs, problem
 
     load = rehearsals.trace(file, job, rate, sources)
+    if sys.stderr.isatty():
+        terminal.complain(f"simulating {sizes.duration(load.length)} of load …")
     course = rehearsals.rehearse(job, load, problem.Chaining(chaining), compare=shown.compare)
     promise = problem.Promise(course.run.bound, course.run.quantile)
     head = sheets.Asked(job.metadata.name, {}, promise, job.spec.policy.headroom, jobs.assumed(job))

@@ -89,8 +89,8 @@ def stretches(run: Run) -> Iterator[Stretch]:
 
 
 def _row(event: Event, run: Run) -> float:
-    """When the first row after an event begins: sizes and latencies of a row are those of its end."""
-    return min(math.ceil(event.at / run.every - 1e-9) * run.every, run.rows[-1].at)
+    """When the row that ends with or after an event begins; it has the sizes of its end, so those after the event."""
+    return max(0.0, (math.ceil(event.at / run.every - 1e-9) - 1) * run.every)
 
 
 def _plan(course: Course, stretch: Stretch, order: Sequence[str]) -> dict[str, Any]:

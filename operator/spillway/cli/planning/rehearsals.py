@@ -54,15 +54,15 @@ def rehearse(asked: StreamJob, load: Trace, chaining: Chaining, *, compare: bool
     first = jobs.problem(asked, _rates(load, 0.0), chaining=chaining)
     begins = planner.plan(first, keep=planned.plan).plan or planned.plan
     platform, least = _platform(asked)
-    simulated = steered.pooled(Job.of(begins, first))
+    simulated = Job.of(planned.plan, highest)
     only = Trace(
         load.times,
         {node.name: load.rates.get(node.name, (0.0,) * len(load.times)) for node in simulated.flow.sources},
         load.shape,
     )
-    run = steered.run(begins, first, only, platform, asked.spec.policy, least)
-    others = dict(comparisons.rivals(Job.of(begins, first), planned.plan, begins, only, platform)) if compare else {}
-    return Course(planned.plan, simulated, only, run, others)
+    run = steered.run(begins, first, only, platform, asked.spec.policy, least, truth=simulated)
+    others = dict(comparisons.rivals(simulated, planned.plan, begins, only, platform)) if compare else {}
+    return Course(planned.plan, steered.pooled(simulated), only, run, others)
 
 
 def _read(file: pathlib.Path) -> Trace:
