@@ -54,7 +54,7 @@ SCHEDULE = Moments(0.05, 0.02**2)  # 40 to 60 ms for a warm session
 # What a core does beside what a slot does. With Arrow and vectorised functions it can be more, with row functions less.
 SPEEDUP = 2.0
 # Seconds of a pod's capacity that are one lagThreshold; from 2.5 on pods would be full before one is added.
-GRID = (0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.5)
+GRID = (0.5, 1.0, 1.75, 2.5)
 
 
 def problem(rate: float, speedup: float = SPEEDUP, cores: int = CORES) -> Problem:

@@ -71,6 +71,8 @@ class Crew:
     @property
     def main(self) -> int:
         """How many work on partitions that are not apart."""
+        if not self.asides:
+            return self.working
         return max(0, self.working - sum(aside.taken for aside in self.asides))
 
     def ask(self, slots: int, now: float) -> None:
