@@ -203,6 +203,44 @@ def test_an_aggregate_of_an_aggregate_of_an_aggregate_is_that_of_its_rows(record
         random.shuffle(records)
 
 
+# Retention
+
+DELAYS = st.lists(st.integers(0, 900), min_size=25, max_size=25)  # milliseconds
+# Some three seconds: with a retention of one, some records are late, and some rows go.
+SPREAD = RECORDS.map(lambda records: [(t * 50, row) for t, row in records])
+
+
+@fuzzing.cases(60)
+@given(SPREAD)
+def test_readers_have_just_the_groups_that_the_table_still_has(records: list[Record]) -> None:
+    table, reader, newest = _made(["count(*)", "sum(n)"], retention="1s"), Reader(), -(10**12)
+    for t, row in records:
+        late, newest = t < newest - 1000 * MS, max(newest, t)
+        before = table.late
+        reader.read(table.record(t, row))
+
+        assert (table.late > before) == late
+        assert reader.rows == dict.fromkeys(table.scan(100), 1)
+        kept = {row[0]: u for u, row in records if u >= newest - 1000 * MS}
+        assert {row[0] for row in reader.rows} <= set(kept)
+
+
+@fuzzing.cases(60)
+@given(
+    RECORDS, st.sampled_from([(10, 10), (7, 5), (300, 100)]), st.lists(st.integers(0, 900), min_size=25, max_size=25)
+)
+def test_a_retention_changes_no_window_of_records_that_are_in_time_and_bounds_what_is_kept(
+    records: list[Record], window: tuple[int, int], delays: list[int]
+) -> None:
+    spread = [("", t // MS + i * 100, row) for i, (t, row) in enumerate(records)]
+    arrived = [(t * MS, row) for _, t, row in reference.delayed(spread, delays)]
+    table, newest = _made(["count(*)", "min(n)"], window, retention="1s"), max((t for t, _ in arrived), default=0)
+
+    assert _run(table, arrived).by_key(3) == _expected(arrived, ["count(*)", "min(n)"], window)
+    assert table.late == 0
+    assert all(row[2] > newest - 1000 * MS for row in table.scan(1000))
+
+
 # Crashes
 
 
@@ -234,16 +272,43 @@ def _survives(
         assert reference.content(again.stores) == reference.content(whole.stores)
 
 
-# Some three seconds: with a retention of one, some records are late, and some windows go.
-SPREAD = RECORDS.map(lambda records: [(t * 50, row) for t, row in records])
-
-
 @fuzzing.cases(60)
 @given(SPREAD, WINDOWS, st.sampled_from([None, "1s"]), st.sets(st.integers(0, 25), max_size=4), st.integers(0, 4))
 def test_after_a_crash_the_state_is_that_of_a_commit_however_far_the_log_was_compacted(
     records: list[Record], window: tuple[int, int] | None, retention: str | None, cuts: set[int], chosen: int
 ) -> None:
     _survives(records, window, retention, sorted(cuts), chosen)
+
+
+@fuzzing.cases(40)
+@given(CHANGES, st.sampled_from([None, (10, 10)]), st.integers(1, 300), st.integers(0, 25))
+def test_an_aggregate_of_a_table_survives_a_crash(
+    changes: list[tuple[int, Row | None]], window: tuple[int, int] | None, slow: int, cut: int
+) -> None:
+    columns = f"{COLUMNS}, id int, window_start timestamp"
+
+    def made() -> Aggregation:
+        return _made(["sum(d)", "count(n)"], window, columns=columns, key=("id", "window_start"), retention="1s")
+
+    one, whole = made(), made()
+    rows: dict[int, Row] = {}
+    reader = Reader()
+    for i, (key, row) in enumerate(changes):
+        if i == cut:
+            log = reference.written(one.stores)
+            one = made()
+            reference.restore(one.stores, log)
+        old, new = rows.get(key), None if row is None else (*row, key, i * slow * MS)
+        if new is None:
+            rows.pop(key, None)
+        else:
+            rows[key] = new
+        if (old, new) != (None, None):
+            updates = one.update(i * slow * MS, old, new)
+            assert updates == whole.update(i * slow * MS, old, new)
+            reader.read(updates)
+
+    assert reference.content(one.stores) == reference.content(whole.stores)
 
 
 ABC: list[Record] = [(t * MS, (k, t, Decimal(t).scaleb(-2), 0.25)) for t, k in enumerate("abcabcab")]
