@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
@@ -271,7 +272,7 @@ def test_headroom_is_kept_free() -> None:
 # What makes no sense
 
 
-NONSENSE: dict[str, dict[str, object]] = {
+NONSENSE: dict[str, dict[str, Any]] = {
     "a rate is no number": {"workload": {"t": float("nan")}},
     "a rate is negative": {"workload": {"t": -1.0}},
     "a rate is infinite": {"workload": {"t": float("inf")}},
@@ -294,7 +295,7 @@ NONSENSE: dict[str, dict[str, object]] = {
 
 
 @pytest.mark.parametrize("other", NONSENSE.values(), ids=NONSENSE)
-def test_nothing_is_planned_when(other: dict[str, object]) -> None:
+def test_nothing_is_planned_when(other: dict[str, Any]) -> None:
     decision = planner.plan(pipe("a", **other))
 
     assert decision.reason is Reason.INVALID

@@ -27,9 +27,9 @@ from spillway.controllers.planning.tuning import Effort
 # Times that slots and frames are fitted to one another: with more slots there are more buffers, each takes longer to
 # fill, and frames of the same time are smaller. It settles at once unless a segment is on the edge of one slot more.
 _ROUNDS = 4
-# Changes that add slots, at the most. The first ones add one slot, later ones a quarter of what there is, so this is
-# enough to get from 1 to 10 000.
-_STEPS, _SINGLE = 48, 8
+_SINGLE = 8  # changes that add one slot each; later ones add a quarter of what there is
+# More than so many times the least helps no more: at half of what it can do, a slot has hardly a queue.
+_ENOUGH = 2
 # Segments of the worst way that are tried for one slot more: those where records stay the longest.
 _LONGEST = 6
 # Changes of frames for each slot that is tried to be saved.
@@ -85,10 +85,12 @@ def fit(
     """
     draft = Draft(operators, shape, tolerance=tolerance)
     score = _sweep(draft, limits, effort, start)
-    if not score.keeps(draft.cap):
-        score = _grow(draft, tuning.descend(draft, score, effort.changes), limits, effort)
-    score = tuning.descend(draft, score, effort.changes)
     bound = operators.bound(shape).cost
+    if not score.keeps(draft.cap):
+        score = tuning.descend(draft, score, effort.changes)
+        enough = limits._replace(cost=min(limits.cost, _ENOUGH * bound + _SINGLE))
+        score = _grow(draft, score, enough, effort)
+    score = tuning.descend(draft, score, effort.changes)
     if score.keeps(draft.cap) and draft.slots + draft.cores <= limits.cost + _SAVED:
         score = _save(draft, score, effort, bound)
     return Fitted(draft, score)
@@ -170,14 +172,14 @@ def _dealt(order: Iterable[str], needs: Mapping[str, float], slots: int) -> list
 def _grow(draft: Draft, score: Score, limits: Limits, effort: Effort) -> Score:
     """One change after the other until the promise is kept, or nothing helps, or nothing more may be had."""
     best, saved, stuck = score, draft.saved(), 0
-    for step in range(_STEPS):
+    for step in range(effort.steps):
         if score.keeps(draft.cap):
             return score
         tried = [(_tried(draft, change, limits), i, change) for i, change in enumerate(_more(draft, score, step))]
         possible = [(found, i, change) for found, i, change in tried if found is not None]
         if not possible or stuck > _SINGLE:
             break
-        min(possible, key=lambda option: option[:2])[2](draft)
+        _apply(draft, score, sorted(possible, key=lambda option: option[:2]), limits)
         score = tuning.descend(draft, draft.score(), effort.changes // 4)
         stuck = 0 if score < best else stuck + 1
         if score < best:
@@ -185,6 +187,18 @@ def _grow(draft: Draft, score: Score, limits: Limits, effort: Effort) -> Score:
     if not score.keeps(draft.cap):
         draft.restore(saved)
     return draft.score()
+
+
+def _apply(draft: Draft, score: Score, options: list[tuple[Score, int, Change]], limits: Limits) -> None:
+    """The change that helps most, and those that help half as much by themselves."""
+    options[0][2](draft)
+    for found, _, change in options[1:]:
+        gain = score.quantile - options[0][0].quantile
+        if math.isfinite(gain) and score.quantile - found.quantile > gain / 2 and not draft.shared:
+            saved = draft.saved()
+            change(draft)
+            if not limits.allow(draft):
+                draft.restore(saved)
 
 
 def _more(draft: Draft, score: Score, step: int) -> Iterator[Change]:

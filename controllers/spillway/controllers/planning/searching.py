@@ -31,7 +31,7 @@ from spillway.controllers.planning.tuning import Effort
 # Shapes that are fitted at the most, and operators in all of them: a fit takes some milliseconds for five operators
 # and a fifth of a second for fifty.
 SHAPES = 20
-OPERATORS = 120
+OPERATORS = 70
 
 Candidates = Iterable[tuple[Bound, Shape]]
 
@@ -48,7 +48,7 @@ def cheapest(
 ) -> Found:
     """The best plan of these shapes, which come by rising bound."""
     best, failed, left = None, list[Fitted](), OPERATORS
-    for tried, (bound, shape) in enumerate(candidates):
+    for tried, (bound, shape) in enumerate(_calm_first(operators, candidates)):
         if bound.slots > room.slots or bound.cores > room.cores or bound.cost > room.cost:
             continue
         if best is not None and not _may_win(bound, best):
@@ -63,6 +63,15 @@ def cheapest(
         elif best is None or key(fitted) < key(best):
             best = fitted
     return Found(best, tuple(failed))
+
+
+def _calm_first(operators: Operators, candidates: Candidates) -> Candidates:
+    """Of many operators, first the shape that is the most likely to be in time: what it costs bounds all others."""
+    if len(operators.names) <= _FEW:
+        return candidates
+    known = list(candidates)
+    calm = min(known, key=lambda candidate: (len(candidate[1].batches), candidate[0].cost), default=None)
+    return [calm, *(candidate for candidate in known if candidate is not calm)] if calm else known
 
 
 def key(fitted: Fitted) -> tuple[int, int, int, int, float, Shape]:
@@ -125,11 +134,11 @@ class Reach(NamedTuple):
 
 
 # Shares of what slots alone could do at which a shape is tried, until one keeps the promise; then halving takes over.
-_DOWN = (0.999, 0.97, 0.9, 0.75, 0.5, 0.25, 0.1, 0.03, 0.01, 0.001)
-_HALVINGS = 3
+_DOWN = (0.999, 0.97, 0.85, 0.6, 0.25, 0.1, 0.03, 0.01, 0.001)
+_HALVINGS = 2
 # Shapes that are tried for their reach: the one of the plan, and those whose bound grows slowest with the load.
 _REACHING = 3
-_FEW = 20  # operators; with more of them only one shape is tried
+_FEW = 20  # operators; with more of them only one shape is tried, and with a coarser end
 
 
 def reach(operators: Operators, candidates: list[tuple[Bound, Shape]], first: Shape | None, effort: Effort) -> Reach:
@@ -143,9 +152,12 @@ def reach(operators: Operators, candidates: list[tuple[Bound, Shape]], first: Sh
         return Reach(math.inf, None)
     some = [shape for _, shape in candidates] if first is None else [first, *(shape for _, shape in candidates)]
     most = {shape: _most(operators, shape) for shape in dict.fromkeys(some)}
-    order = sorted(most, key=lambda shape: (-most[shape], shape != first, shape))
+    if len(operators.names) <= _FEW:
+        order = sorted(most, key=lambda shape: (-most[shape], shape != first, shape))[:_REACHING]
+    else:
+        order = sorted(most, key=lambda shape: (len(shape.batches), -most[shape], shape))[:1]
     best = Reach(0.0, None)
-    for shape in order[: _REACHING if len(operators.names) <= _FEW else 1]:
+    for shape in order:
         if most[shape] <= best.factor:
             break
         found = _reach(problem, shape, most[shape], best.factor, effort)
@@ -180,7 +192,8 @@ def _reach(problem: Problem, shape: Shape, most: float, least: float, effort: Ef
         fitted = fit(Operators(scaled(problem, factor)), shape, limits, effort)
         return fitted if fitted.feasible and limits.allow(fitted.draft) else None
 
-    for share in _DOWN:
+    few = len(problem.flow.nodes) <= _FEW
+    for share in _DOWN if few else _DOWN[1:]:
         factor = most * share
         if factor <= least:
             return best
@@ -188,7 +201,7 @@ def _reach(problem: Problem, shape: Shape, most: float, least: float, effort: Ef
             best = Reach(factor, fitted)
             break
         above = factor
-    for _ in range(_HALVINGS if best.fitted is not None else 0):
+    for _ in range((_HALVINGS if few else 1) if best.fitted is not None else 0):
         middle = (best.factor + above) / 2
         fitted = at(middle)
         best, above = (Reach(middle, fitted), above) if fitted is not None else (best, middle)

@@ -35,21 +35,24 @@ class Effort(NamedTuple):
         ratio: between two.
         changes: of frames of single segments that a descent tries.
         savings: of single slots, once a plan is found.
+        steps: that add slots where no sweep keeps the promise. The first ones add one slot, later ones a quarter of
+            what there is, so that 48 are enough to get from 1 to 10 000.
     """
 
     times: int
     ratio: float
     changes: int
     savings: int
+    steps: int
 
 
 # What is shorter than the floor of a draft counts as that, so these go from the bound to below every floor.
-THOROUGH = Effort(12, 2.0, 200, 24)
-BRISK = Effort(6, 4.0, 40, 8)
+THOROUGH = Effort(12, 2.0, 200, 24, 48)
+BRISK = Effort(6, 4.0, 40, 8, 10)
 # For plans by the dozen.
-QUICK = Effort(4, 8.0, 12, 0)
+QUICK = Effort(4, 8.0, 12, 0, 4)
 # For those that start with the frames of another.
-RESIZE = Effort(2, 32.0, 8, 0)
+RESIZE = Effort(2, 32.0, 8, 0, 48)
 
 
 def times(bound: float, effort: Effort) -> Iterator[float]:
