@@ -446,7 +446,11 @@ def test_the_command_is_listed() -> None:
     assert "plan" in typer.main.get_command(app).commands  # type: ignore[attr-defined]
 
 
-def test_the_page_shows_what_is_printed() -> None:
-    page = (Path(__file__).parents[2] / "docs/how-to/plan-a-job.md").read_text()
+def test_the_pages_show_what_is_printed() -> None:
+    top = Path(__file__).parents[2]
+    page, readme = (top / "docs/how-to/plan-a-job.md").read_text(), (top / "README.md").read_text()
     shown = page.partition("$ spillway plan examples/ysb.yaml --rate 10000\n")[2].partition("```")[0]
     assert plan(FILES["ysb"], "--rate", "10000").stdout == shown
+    begins = readme.partition("$ spillway plan examples/linear-road.yaml --rate 500k\n")[2].partition("…\n```")[0]
+    assert begins
+    assert plan(FILES["linear-road"], "--rate", "500k").stdout.startswith(begins)

@@ -207,6 +207,12 @@ def test_the_rates_of_a_trace(tmp_path: Path, sentence: str) -> None:
     assert dict(found.rates) == expected
 
 
+def test_a_rate_that_nobody_needs_is_a_mistake(tmp_path: Path) -> None:
+    file = Path(written(tmp_path, CALM))
+    with pytest.raises(questions.RefusedError, match="leave --rate out"):
+        rehearsals.trace(file, plans.example("ysb"), "5", [])
+
+
 def test_a_stream_of_which_nothing_is_said_is_missed(tmp_path: Path) -> None:
     file = Path(written(tmp_path, "seconds,ads\n0,1\n1,2\n"))
     with pytest.raises(questions.RefusedError, match="nothing is said about sessions"):

@@ -36,6 +36,9 @@ def trace(file: pathlib.Path, asked: StreamJob, rate: str | None, sources: list[
             questions.check_source(name, questions.names(asked), "--rates")
         columns |= read.rates
     steady = questions.rates(asked, rate, sources, columns)
+    if rate is not None and all(stream.name in columns for stream in asked.spec.streams):
+        message = "the trace has a rate for every stream; leave --rate out"
+        raise RefusedError(message, option="--rate")
     flat = {name: (value,) * len(read.times) for name, value in steady.items()}
     found = Trace(read.times, {**flat, **columns}, read.shape)
     if not found.peak:
