@@ -22,7 +22,14 @@ from spillway.controllers.planning.problem import Chaining
 pytestmark = pytest.mark.fuzz
 
 STEP_KINDS = ("filter", "select", "explode", "map", "flatMap", "broadcast", "partitioned", "aggregate", "stream")
-COSTS = (None, None, {}, {"cpu": "1us"}, {"selectivity": 0}, {"cpu": "20us", "fetch": "9us", "emit": "3us"})
+COSTS: tuple[dict[str, Any] | None, ...] = (
+    None,
+    None,
+    {},
+    {"cpu": "1us"},
+    {"selectivity": 0},
+    {"cpu": "20us", "fetch": "9us", "emit": "3us"},
+)
 STEPS = st.lists(
     st.tuples(
         st.sampled_from(STEP_KINDS),
