@@ -16,7 +16,7 @@ import yaml
 
 from spillway.controllers import acceptance
 from spillway.model import types
-from spillway.model.kafka import Stream, Table
+from spillway.model.kafka import Distribution, Stream, Table
 from spillway.model.streamjob import Spec
 from spillway.model.types import Column, Schema
 from spillway.runtime import frames, functions
@@ -62,13 +62,19 @@ def messages(records: Iterable[Any], *, start: int = 0, step: int = 1) -> list[M
     ]
 
 
-def spec(text: str) -> Spec:
-    """The spec with these streams, tables, operators and outputs; it has to be right."""
+def seeded(number: int) -> random.Random:
+    """Dice that always fall the same way."""
+    return random.Random(number)  # noqa: S311
+
+
+def spec(parts: str | Mapping[str, Any]) -> Spec:
+    """The spec with these streams, tables, operators and outputs, maybe as YAML; it has to be right."""
+    given = yaml.safe_load(parts) if isinstance(parts, str) else parts
     document = {
         "apiVersion": "spillway.dev/v1alpha1",
         "kind": "StreamJob",
         "metadata": {"name": "job"},
-        "spec": {"kafka": {"bootstrapServers": ["localhost:9092"]}, "latency": {"bound": "1s"}, **yaml.safe_load(text)},
+        "spec": {"kafka": {"bootstrapServers": ["localhost:9092"]}, "latency": {"bound": "1s"}, **given},
     }
     return _accepted(document)
 
@@ -92,24 +98,15 @@ def loaded(given: Spec, folder: Path = EXAMPLES) -> dict[str, Function]:
 
 def together(given: Spec, *, sources: bool = False) -> dict[str, tuple[str, ...]]:
     """Segments that are as large as they can be; with streams as heads of their own, if so asked."""
-    programs: dict[str, list[str]] = {stream.name: [stream.name] for stream in given.streams} if sources else {}
+    small = {table.name for table in given.tables if table.distribution is Distribution.BROADCAST}
+    home = {stream.name: stream.name for stream in given.streams} if sources else {}
+    members = {name: [name] for name in home}
     for operator in given.operators:
-        for head, members in programs.items():
-            try:
-                trial = {**programs, head: [*members, operator.name]}
-                cutting.cut(given, {**_alone(given, trial), **trial})
-            except cutting.CutError:
-                continue
-            programs = trial
-            break
-        else:
-            programs[operator.name] = [operator.name]
-    return {name: tuple(members) for name, members in programs.items()}
-
-
-def _alone(given: Spec, taken: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
-    inside = {name for members in taken.values() for name in members}
-    return {o.name: (o.name,) for o in given.operators if o.name not in inside}
+        keyed = operator.aggregate or (operator.join and operator.join.table not in small)
+        above = "" if keyed or operator.input is None else operator.input
+        home[operator.name] = home.get(above, operator.name)
+        members.setdefault(home[operator.name], []).append(operator.name)
+    return {name: tuple(found) for name, found in members.items()}
 
 
 class Job:
@@ -128,7 +125,7 @@ class Job:
         self.programs = cutting.cut(given, segments, {name: f.digest for name, f in known.items()})
         self.loops = {program.name: Loop(program, known) for program in self.programs}
         self.partitions = partitions
-        self.dice = dice or random.Random(0)  # noqa: S311
+        self.dice = dice or seeded(0)
         self.topics: dict[str, dict[int, list[Any]]] = {}
         self.outputs: dict[str, list[tuple[bytes | None, bytes | None]]] = {o.name: [] for o in given.outputs}
         self.letters: list[Letter] = []

@@ -31,6 +31,7 @@ from __future__ import annotations
 
 import itertools
 import linecache
+import operator
 import time
 import warnings
 import zlib
@@ -45,7 +46,11 @@ from spillway.runtime.programs.program import Port, Program
 from spillway.runtime.programs.running import SAMPLED, Running
 from spillway.runtime.programs.text import Changes, Lines, Place, Records, identifier, tuple_of
 
-_NAMES: Mapping[str, Any] = {"islice": itertools.islice, "crc32": zlib.crc32}
+_NAMES: Mapping[str, Any] = {
+    "islice": itertools.islice,
+    "crc32": zlib.crc32,
+    "position": operator.itemgetter(slice(0, 2)),
+}
 
 
 class Loop:
@@ -141,15 +146,18 @@ def _loop(program: Program, port: Port, writer: records.Writer, sampled: int) ->
     writer.port_variables(port)
     given = writer.names.remembered()
     _body(port, writer, Place(label, 2))
+    writer.finish()
     writer.out = timed = Lines()
     if not port.broadcast:
         writer.names.forget(given)
         _body(port, writer, Place(label, 2, timed=True))
+        writer.finish()
     writer.out = after = Lines()
     done: set[str] = set()
     while waiting := [step.name for step in program.steps if step.name in writer.stages and step.name not in done]:
         done.add(waiting[0])
         writer.stage(waiting[0], Place(label, 2))
+    writer.finish()
     counters, writer.counting = writer.counting, {**before, **writer.counting}
     return _framed(port, writer, (plain, timed, after), counters, sampled)
 
@@ -181,6 +189,10 @@ def _framed(
         out.extend(_around(port, head, timed, "1", 4))
         out.add(2, "ticks[0] = plain", label)
     out.extend(after)
+    if after.lines:
+        # What came from behind a vectorised function came later; readers want it in the order of the records.
+        mixed = [edge.label for edge in writer.program.edges if len(edge.sources) > 1]
+        out.add(2, [f"for rows in at.edges[{name!r}]: rows.sort(key=position)" for name in mixed], label)
     out.add(2, [f"counted[{writer.number(name)}] += {counter}" for name, counter in counters.items()], label)
     out.add(0, "", "")
     return out

@@ -66,6 +66,7 @@ class Writer:
         self._bound: set[str] = set()
         self._ports: dict[str, dict[str, str]] = {}
         self._functions = 0
+        self._later: list[tuple[str, str, Flow, Place]] = []
 
     def port_variables(self, port: Port) -> dict[str, str]:
         """The variables of the columns that come in at a port."""
@@ -86,7 +87,8 @@ class Writer:
             *(step for step in self.program.steps if name in step.reads),
         ]
         for i, reader in enumerate(readers):
-            at = dataclasses.replace(place, tail=place.tail and i == len(readers) - 1)
+            tail = place.tail and i == len(readers) - 1
+            at = dataclasses.replace(place, tail=tail, operators=place.operators + 1)
             match reader:
                 case Edge():
                     self._edge(reader, flow, at)
@@ -394,12 +396,17 @@ class Writer:
         carried = (flow.old, flow.new) if isinstance(flow, Changes) else tuple(dict.fromkeys(flow.variables.values()))
         given = ", ".join(["offset", "index", place.timestamp, *(c for c in carried if c != "None")])
         self.line(place, f"{called}({given})  # {name}, and what follows", name)
-        outer, self.out = self.out, Lines()
-        self.out.add(1, f"def {called}({given}):", name)
-        inner = dataclasses.replace(place, indent=2, loops=0, leave="return", tail=True, inside=True)
-        self.node(name, flow, inner)
-        written, self.out = self.out, outer
-        self.functions.extend(written)
+        inner = dataclasses.replace(place, indent=2, loops=0, operators=0, leave="return", tail=True, inside=True)
+        self._later.append((f"def {called}({given}):", name, flow, inner))
+
+    def finish(self) -> None:
+        """Write the functions that have been called so far; their bodies may call others."""
+        while self._later:
+            head, name, flow, place = self._later.pop()
+            self.out = Lines()
+            self.out.add(1, head, name)
+            self.node(name, flow, place)
+            self.functions.extend(self.out)
 
 
 def places(program: Program) -> dict[str, tuple[str, ...]]:

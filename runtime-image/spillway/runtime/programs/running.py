@@ -16,7 +16,6 @@ its letter when it came.
 
 from __future__ import annotations
 
-import bisect
 import dataclasses
 import itertools
 from collections.abc import Callable, Mapping, Sequence
@@ -124,14 +123,12 @@ class Running:
     def failed(self, error: Exception, offset: int, index: int, operator: str = "") -> None:
         """A record raised: write its letter, and take back what it has sent."""
         self.refused(error, offset, index, operator)
-        position = (offset, index)
         for buffers in (*self.edges.values(), self.outputs.values(), self.waiting.values()):
             for rows in buffers:
+                if self.waiting:  # behind a vectorised function, rows of later records are there already
+                    rows[:] = [row for row in rows if row[0] != offset or row[1] != index]
                 while rows and rows[-1][0] == offset and rows[-1][1] == index:
                     rows.pop()
-                if rows and (rows[-1][0], rows[-1][1]) > position:  # raised behind a vectorised function
-                    start = bisect.bisect_left(rows, position, key=_position)
-                    del rows[start : bisect.bisect_right(rows, position, key=_position)]
 
     def refused(self, error: Exception, offset: int, index: int, operator: str = "") -> None:
         """A row raised behind a table: write its letter."""
@@ -162,7 +159,3 @@ class Running:
             spent = max(0, self.spent[number] - self.passes[number] * self._cost)
             found[name] = Count(came, out, errors, self.passes[number], spent * 1e-9)
         return found
-
-
-def _position(row: tuple[Any, ...]) -> tuple[int, int]:
-    return row[0], row[1]

@@ -10,9 +10,10 @@ from spillway.expressions import parser
 from spillway.expressions.source import Scope
 from spillway.model.types import Schema
 
-# Deeper than that, the rest of a tree becomes a function of its own: Python takes 20 loops in one another and 100
-# levels of indentation, and a topology may have 256 operators in a row.
-MAX_LOOPS, MAX_INDENT = 10, 30
+# Deeper than that, the rest of a tree becomes a function of its own: Python takes 20 loops in one another, 100 levels
+# of indentation and a recursion of 1000 calls (we need 6 for an operator), and a topology may have 256 operators in a
+# row.
+MAX_LOOPS, MAX_INDENT, MAX_OPERATORS = 10, 30, 60
 
 
 class Lines:
@@ -42,6 +43,7 @@ class Place:
         port: the port whose records come by.
         indent: how deep.
         loops: how many loops around it.
+        operators: how many operators before it.
         leave: what ends the work on this record here: continue, or return in a function.
         tail: whether nothing comes after it that such an end would leave out.
         timed: whether this is the body whose operators are timed.
@@ -52,6 +54,7 @@ class Place:
     port: str
     indent: int
     loops: int = 1
+    operators: int = 0
     leave: str = "continue"
     tail: bool = True
     timed: bool = False
@@ -72,7 +75,7 @@ class Place:
     @property
     def is_deep(self) -> bool:
         """Whether a function should begin here."""
-        return self.loops >= MAX_LOOPS or self.indent >= MAX_INDENT
+        return self.loops >= MAX_LOOPS or self.indent >= MAX_INDENT or self.operators >= MAX_OPERATORS
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
