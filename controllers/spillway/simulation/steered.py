@@ -171,11 +171,11 @@ class Steered:
                 )
             )
         busy = {name: self._busy(name, segment) for name, segment in seen.segments.items()}
-        measured = {}
+        measured, together = {}, _together(seen)
         for name, segment in seen.segments.items():
             taken = sum(busy.values()) - busy[name]
             if segment is not None and (found := self._measured(name, segment, taken, seen.span, now)) is not None:
-                measured[name] = found
+                measured[name] = dataclasses.replace(found, batch_capacity=together.get(name))
         arrivals = {
             name: None if rate is None else Arrivals(now, seen.span, rate) for name, rate in seen.sources.items()
         }
@@ -206,7 +206,7 @@ class Steered:
         interval, schedule = self._platform.interval, self._platform.schedule
         costs = Costs(datetime.timedelta(seconds=interval), datetime.timedelta(seconds=schedule))
         left = max(segment.ready - taken, segment.busy * segment.ready, LEFT)
-        return Measurement(now, span, segment.arrival, segment.queue, left * each, costs, segment.batch_capacity)
+        return Measurement(now, span, segment.arrival, segment.queue, left * each, costs)
 
     def _sizing(self, decision: tick.Decision, seen: Seen, now: datetime.datetime) -> tuple[Sizing, Sizing]:
         """What is asked for of slots and of cores; each has a history of its own."""
@@ -270,6 +270,20 @@ def _times(node: Node, factor: float) -> Node:
     """A node whose records and frames are `factor` times as dear."""
     outputs = tuple(dataclasses.replace(output, emit=float(output.emit) * factor) for output in node.outputs)
     return dataclasses.replace(node, cpu=float(node.cpu) * factor, fetch=float(node.fetch) * factor, outputs=outputs)
+
+
+def _together(seen: Seen) -> dict[str, float]:
+    """P_O of each segment when all that may are in batches at once, for they share the cores.
+
+    Alone a segment does P_O; of all cores it takes V/P_O. So together they do 1/Σ(V/P_O) times what comes.
+    """
+    alone = {
+        name: (segment.arrival, segment.batch_capacity)
+        for name, segment in seen.segments.items()
+        if segment is not None and segment.batch_capacity
+    }
+    taken = sum(arrival / capacity for arrival, capacity in alone.values())
+    return {name: arrival / taken if arrival and taken else capacity for name, (arrival, capacity) in alone.items()}
 
 
 def _acts(size: Sizing) -> bool:

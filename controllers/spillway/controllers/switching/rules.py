@@ -3,7 +3,7 @@
 An operator with a queue, record by record; the first that answers wins:
 
 1. The queue is not beyond L_up, and no burst will bring it there before a first batch is done: hold.
-2. The queue will be below the switch point before a first batch is done: hold.
+2. The queue will be below the switch point before a first batch is done, or within `PAYBACK`: hold.
 3. Batches are forbidden for it: refuse.
 4. P_O is not known: refuse.
 5. P_O is not above P_D by `GAIN`: refuse.
@@ -45,6 +45,11 @@ CALM = datetime.timedelta(seconds=10)
 RELAPSE = datetime.timedelta(seconds=60)
 # What doubling ends at: under the worst of loads a range comes back less than 30 times an hour.
 LONGEST = datetime.timedelta(seconds=120)
+
+# Seconds. A queue that is gone sooner is not worth a switch, which pauses the range twice, there and back, for some
+# hundred milliseconds each; what a pause has gathered would be the next reason to go. Shorter: a range that comes back
+# under load goes again at once. Longer: late records wait for what batches would have done with.
+PAYBACK = 3.0
 
 _COSTS_OF_WAITING = "its latency grows with the queue"
 
@@ -106,9 +111,10 @@ def record_by_record(observation: Observation, name: str, burst: Burst, hysteres
         sentence = f"hold: the queue of `{name}`, {m.queue:.0f}, is not beyond L_up, {up:.0f}"
         return _hold(case, Reason.BELOW_POINT, sentence, Alternative("batches", why))
     shrinks = -(m.growth if m.growth is not None else case.surplus)
-    if not coming and shrinks > 0 and m.queue - switch < shrinks * first:
+    patience = max(first, PAYBACK)
+    if not coming and shrinks > 0 and m.queue - switch < shrinks * patience:
         sentence = f"hold: the queue of `{name}`, {m.queue:.0f}, shrinks by {shrinks:.0f} per second"
-        why = f"the queue is below the switch point before a first batch is done in {first * 1000:.0f} ms"
+        why = f"the queue is below the switch point in {max(0.0, m.queue - switch) / shrinks * 1000:.0f} ms"
         return _hold(case, Reason.DRAINING, sentence, Alternative("batches", why))
     return _refusal(observation, case) or _to_batch(observation, case, m.queue > up)
 
