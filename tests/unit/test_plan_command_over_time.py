@@ -139,6 +139,11 @@ def test_the_same_load_under_other_policies(tmp_path: Path) -> None:
     assert {policy["within"] for policy in found["policies"].values()} == {1.0}, "everybody keeps up with a calm load"
 
 
+def test_a_join_of_a_stream_and_a_table_can_be_compared_too(tmp_path: Path) -> None:
+    found = answer(FILES["enrichment"], "--rates", written(tmp_path, CALM), "--compare")
+    assert {policy["within"] for policy in found["policies"].values()} == {1.0}
+
+
 def test_policies_are_compared_over_time_only() -> None:
     result = plan(FILES["ysb"], "--rate", "1", "--compare")
     assert result.exit_code == UNREADABLE

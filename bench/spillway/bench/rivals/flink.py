@@ -136,7 +136,7 @@ class Flink:
             inner = [owner for given in node.inputs if not (owner := self.flow.owners[given]).is_topic]
             demand = max(0.0, came / span + (last.lag[name] - first.lag[name]) / span)
             catch_up = last.lag[name] / self.settings.catch_up if self.settings.catch_up else 0.0
-            if inner:
+            if inner and len(inner) == len(node.inputs):  # who reads a topic as well is measured like a source
                 ratios = {given: self._ratio(given, first, last) for given in node.inputs}
                 demand = sum(found[self.flow.owners[given].name].demand * r for given, r in ratios.items())
                 catch_up += sum(found[self.flow.owners[given].name].catch_up * r for given, r in ratios.items())
