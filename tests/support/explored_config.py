@@ -26,11 +26,12 @@ class Config:
         combine: whether its intents combine.
         batch: most records of one partition in an intent.
         frame: most records in one frame.
-        changes: whether each move changes the program too.
+        changes: whether each move changes the program too, and may change nothing else.
         readers: whether readers store what they have, and die.
         begin: in whose slot the partitions begin.
         limit: partitions on the move at once.
         swift: whether a driver reads messages at once; for what doesn't hang on its delay, and with one driver only.
+        watch: whether it is checked where takeovers and successors start; without it, what comes of it is seen.
         keep: the rules of the protocol.
         order: rule of the world: of what a dead producer sent to one partition, a prefix arrives.
         together: rule of the world: a reader stores its table and what it knows of origins in one transaction.
@@ -53,6 +54,7 @@ class Config:
     begin: str = "w0"
     limit: int = 2
     swift: bool = False
+    watch: bool = True
     keep: Rules = rules.ALL
     order: bool = True
     together: bool = True

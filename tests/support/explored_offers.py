@@ -155,14 +155,14 @@ def _decided(driver: Driver, config: Config) -> Iterator[Offer]:
         yield told(f"hears of {silent} again", knowledge.heard(me, silent), "heard", silent)
     for place, target in me.wanted.items():
         for to in (*slots, ENGINE) if config.engine else slots:
-            if to != target.slot:
+            if config.moves and (to != target.slot or config.changes):
                 program = chr(ord(target.program) + 1) if config.changes else target.program
                 wanted = {**me.wanted, place: Target(to, program)}
                 yield told(f"wants {place} at {to}", knowledge.want(me, wanted), moves=1)
-                if target.slot and me.living(target.slot) is None and me.living(to):
-                    wanted = {**me.wanted, place: Target(to, target.program)}
-                    yield told(f"wants {place} at {to} instead", knowledge.want(me, wanted))
-    for place, holding in me.log.holdings.items():
+            if to != target.slot and target.slot and me.living(target.slot) is None and me.living(to):
+                wanted = {**me.wanted, place: Target(to, target.program)}
+                yield told(f"wants {place} at {to} instead", knowledge.want(me, wanted))
+    for place, holding in me.log.holdings.items() if config.late else ():
         move = holding.move
         if move and move.cut is None and (place, move.epoch) not in me.late:
             yield told(f"finds the move of {place} late", knowledge.late(me, place, move.epoch), late=1)

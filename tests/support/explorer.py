@@ -15,11 +15,12 @@ import collections
 import dataclasses
 import random
 
+from explored_brokers import State
 from explored_config import Config
 from explored_edges import Wrong
-from explored_world import State, World
+from explored_world import World
 
-
+STUCK = "stuck: nothing more happens by itself, and not all is applied"
 FAULTY = 0.1  # of the steps of a random way, as long as the budget lasts: so that faults come at all times
 
 
@@ -77,7 +78,13 @@ def explore(config: Config, most: int = 1_000_000) -> Found:
         if world.complete(state):
             good.append(at)
         elif not free:
-            return Found(len(states), ends, False, "stuck: nothing more happens by itself", _trail(came, at))
+            return Found(
+                len(states),
+                ends,
+                False,
+                STUCK,
+                _trail(came, at),
+            )
         ends += not free
         at += 1
     whole = at == len(states)
@@ -127,7 +134,7 @@ def wander(config: Config, dice: random.Random, walks: int, longest: int = 600) 
             if not free:
                 if world.complete(state):
                     break
-                return Found(steps, 0, False, "stuck: nothing more happens by itself", tuple(texts))
+                return Found(steps, 0, False, STUCK, tuple(texts))
             costly = [one for one in offered if not one.free]
             step = dice.choice(costly if costly and dice.random() < FAULTY else free)
             texts.append(step.text)

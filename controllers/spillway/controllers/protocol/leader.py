@@ -111,6 +111,8 @@ def _hopeless(me: Leader, place: Partition, move: Try, target: Target | None) ->
 
 def _tidied(me: Leader) -> Leader:
     """Without what is known of owners that have nothing any more, and of tries that are over."""
+    if not (me.silent or me.fenced or me.late or me.failed or me.committed):
+        return me
     holdings = me.log.holdings
     owners = {holding.owner for holding in holdings.values()}
     owners |= {owner for slot in (*me.log.members, ENGINE) if (owner := me.log.living(slot))}
