@@ -231,7 +231,9 @@ def _port(port: Port) -> dict[str, Any]:
 
 def _step(step: Step) -> dict[str, Any]:
     return {
-        "operator": step.operator.model_dump(mode="json", by_alias=True, exclude={"costs", "paradigm"}),
+        "operator": step.operator.model_dump(
+            mode="json", by_alias=True, exclude={"costs", "paradigm"}, exclude_none=True
+        ),
         "reads": list(step.reads),
         "given": [_relation(relation) for relation in step.given],
         "result": _relation(step.result),
