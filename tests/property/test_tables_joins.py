@@ -29,6 +29,9 @@ DELAYS = st.lists(st.integers(0, 900), min_size=16, max_size=16)
 Event = tuple[str, int, str | None, int]
 
 
+RESULTS = "k string, t bigint, n int, u bigint, m int"
+
+
 def _paired(left: Row | None, right: Row | None) -> Row:
     """Columns k, t, n of the left, and u, m of the right."""
     if left is None:
@@ -40,7 +43,7 @@ def _paired(left: Row | None, right: Row | None) -> Row:
 # Two streams
 
 
-def _streams(kind: str, retention: str | None = None, *, apart: bool = False) -> StreamJoin:
+def _streams(kind: str, retention: str | None = None, *, apart: bool = True) -> StreamJoin:
     it = reference.operator(retention, join={"stream": "right", "by": ["k"], "type": kind, "within": "5ms"})
     left, right = reference.relation("k string, t bigint, n int"), reference.relation("k string, u bigint, m int")
     return StreamJoin(it, left, right, reference.result(it, left, right), apart=apart)
@@ -57,6 +60,12 @@ def _pairs(events: Sequence[Event], kind: str) -> Any:
     return reference.stream_joined(sides[0], sides[1], 5 * MS, kind, _paired)
 
 
+def _time(row: Row) -> int:
+    """Of a result: the larger one of its records."""
+    times: list[int] = [time for time in (row[1], row[3]) if time is not None]
+    return MS * max(times)
+
+
 def _streams_in_any_order(events: Sequence[Event], kind: str, shuffle: Callable[[list[Event]], None]) -> None:
     """Run them as they are and shuffled; the results are those of the definition, with their times."""
     events, expected = list(events), _pairs(events, kind)
@@ -65,9 +74,7 @@ def _streams_in_any_order(events: Sequence[Event], kind: str, shuffle: Callable[
         for event in events:
             updates = _of(join, event)
             assert join.corrects or all(old is None for _, old, _ in updates)
-            for t, _, new in updates:
-                assert new is not None
-                assert t == MS * max(time for time in (new[1], new[3]) if time is not None)
+            assert all(t == _time(row) for t, *rows in updates for row in rows if row is not None)
             reader.read(updates)
 
         assert reader.rows == sum_of(expected)
@@ -134,7 +141,7 @@ def test_an_outer_join_may_be_aggregated_although_its_results_change(
     events: list[Event], kind: str, random: Any
 ) -> None:
     it = reference.operator(aggregate={"by": ["k"], "values": ["count(*) as c", "count(n) as ns", "sum(m) as ms"]})
-    given_ = reference.relation("k string, t bigint, n int, u bigint, m int")
+    given_ = reference.relation(RESULTS)
     values: Any = [("count", lambda row: 1), ("count", lambda row: row[2]), ("sum", lambda row: row[4])]
     for _ in range(2):
         join, table = _streams(kind), Aggregation(it, given_, reference.result(it, given_), updates=True)
@@ -155,10 +162,10 @@ def test_an_outer_join_may_be_aggregated_by_windows_if_its_updates_come_apart(
 ) -> None:
     window = {"size": "6ms", "slide": "3ms"}
     it = reference.operator(aggregate={"by": ["k"], "values": ["count(*) as c"], "window": window})
-    given_ = reference.relation("k string, t bigint, n int, u bigint, m int")
+    given_ = reference.relation(RESULTS)
     count: Any = [("count", lambda row: 1)]
     for _ in range(2):
-        join = _streams(kind, apart=True)
+        join = _streams(kind)
         table, reader = Aggregation(it, given_, reference.result(it, given_), updates=True), Reader()
         for event in events:
             for update in _of(join, event):
@@ -166,6 +173,74 @@ def test_an_outer_join_may_be_aggregated_by_windows_if_its_updates_come_apart(
 
         results = [timed for timed, times in _pairs(events, kind).items() for _ in range(times)]
         assert reader.by_key(3) == reference.aggregated(results, lambda row: row[:1], count, (6 * MS, 3 * MS))
+        random.shuffle(events)
+
+
+# The third stream has other names for its columns.
+THIRD = st.lists(st.tuples(st.sampled_from(["left", "right", "third"]), *REST), max_size=12)
+
+
+@fuzzing.cases(80)
+@given(THIRD, KINDS, KINDS, st.booleans(), SHUFFLES)
+def test_a_join_of_a_join_ends_in_the_pairs_of_its_results(
+    events: list[Event], kind: str, outer: str, first: bool, random: Any
+) -> None:
+    it = reference.operator(join={"stream": "right", "by": ["k"], "type": outer, "within": "4ms"})
+    inner, third = (
+        reference.relation(RESULTS),
+        reference.relation("k string, o int"),
+    )
+    sides = (inner, third) if first else (third, inner)
+
+    def joined(left: Row | None, right: Row | None) -> Row:
+        width = [5, 2] if first else [2, 5]
+        ends = [
+            (None,) * (width[0] - 1) if left is None else left[1:],
+            (None,) * (width[1] - 1) if right is None else right[1:],
+        ]
+        return ((left or right or ())[0], *ends[0], *ends[1])
+
+    for _ in range(2):
+        join, after, reader = _streams(kind), StreamJoin(it, *sides, reference.result(it, *sides)), Reader()
+        inner_side, third_side = (after.left_update, after.right) if first else (after.right_update, after.left)
+        for side, t, key, n in events:
+            if side == "third":
+                reader.read(third_side(t * MS, (key, n)))
+            else:
+                for update in _of(join, (side, t, key, n)):
+                    reader.read(inner_side(*update))
+
+        results = [timed for timed, times in _pairs(events, kind).items() for _ in range(times)]
+        thirds = [(t * MS, (key, n)) for side, t, key, n in events if side == "third"]
+        lefts, rights = (results, thirds) if first else (thirds, results)
+        assert reader.rows == sum_of(reference.stream_joined(lefts, rights, 4 * MS, outer, joined))
+        random.shuffle(events)
+
+
+@fuzzing.cases(60)
+@given(THIRD, KINDS, SHUFFLES)
+def test_results_of_an_outer_join_look_up_the_rows_of_their_times(events: list[Event], kind: str, random: Any) -> None:
+    it = reference.operator("1s", join={"table": "right", "by": ["k"], "type": "left"})
+    inner, table = (
+        reference.relation(RESULTS),
+        reference.relation("k string, o int", "k"),
+    )
+    for _ in range(2):
+        join, look, reader = _streams(kind), LookupJoin(it, inner, table, reference.result(it, inner, table)), Reader()
+        for side, t, key, n in events:
+            if side == "third":
+                reader.read(look.table(t * MS, None, (key, n)))
+            else:
+                for update in _of(join, (side, t, key, n)):
+                    reader.read(look.update(*update))
+
+        versions = [(t * MS, (key,), (key, n)) for side, t, key, n in events if side == "third"]
+        expected: dict[Row, int] = {}
+        for (t, row), times in _pairs(events, kind).items():
+            found = None if row[0] is None else reference.version(versions, row[:1], t)
+            looked = (*row, None if found is None else found[1])
+            expected[looked] = expected.get(looked, 0) + times
+        assert reader.rows == expected
         random.shuffle(events)
 
 
@@ -262,7 +337,7 @@ def test_versions_are_kept_for_all_that_is_in_time_and_not_much_longer(events: l
 @given(LOOKUPS, SHUFFLES)
 def test_corrected_results_may_be_aggregated(events: list[Event], random: Any) -> None:
     it = reference.operator(aggregate={"by": ["m"], "values": ["count(*) as c", "sum(n) as ns"]})
-    given_ = reference.relation("k string, t bigint, n int, u bigint, m int")
+    given_ = reference.relation(RESULTS)
     values: Any = [("count", lambda row: 1), ("sum", lambda row: row[2])]
     for _ in range(2):
         join, table = _lookup("left", "1s"), Aggregation(it, given_, reference.result(it, given_), updates=True)
@@ -426,11 +501,13 @@ def test_two_tables_survive_a_crash(
 
 def test_a_buffer_that_forgets_who_was_alone_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     _survives(lambda: _streams("full"), _of, ABC, [1, 2, 3])
-    monkeypatch.setattr(
-        buffers.Buffer,
-        "paired",
-        lambda buffer, number: buffer.waiting.update({number: (*buffer.waiting[number][:2], False)}),
-    )
+    honest = buffers.Buffer.mark
+
+    def forgetful(buffer: buffers.Buffer, number: int, *, alone: bool) -> None:
+        honest(buffer, number, alone=alone)
+        del buffer.store.dirty[number]
+
+    monkeypatch.setattr(buffers.Buffer, "mark", forgetful)
 
     with pytest.raises(AssertionError):
         _survives(lambda: _streams("full"), _of, ABC, [1, 2, 3])

@@ -32,7 +32,7 @@ def _join(
 ) -> StreamJoin:
     it = reference.operator(retention, join={"stream": "right", "by": by, "type": kind, "within": within})
     left, right = reference.relation(LEFT), reference.relation(RIGHT)
-    return StreamJoin(it, left, right, reference.result(it, left, right))
+    return StreamJoin(it, left, right, reference.result(it, left, right), apart=False)
 
 
 def _run(join: StreamJoin, *records: tuple[str, int, tuple[Any, ...]]) -> list[Update]:
@@ -82,7 +82,7 @@ def test_example_21_right_results_need_no_update_here() -> None:
 def test_apart_a_result_is_taken_back_at_its_own_time() -> None:
     it = reference.operator(join={"stream": "right", "by": ["k"], "type": "left", "within": "6ms"})
     left, right = reference.relation(LEFT), reference.relation(RIGHT)
-    join = StreamJoin(it, left, right, reference.result(it, left, right), apart=True)
+    join = StreamJoin(it, left, right, reference.result(it, left, right))
     _run(join, ("left", 5, ("E", 4)), ("left", 5, ("F", 4)))
 
     assert _run(join, ("right", 6, ("E", 3)), ("right", 4, ("F", 3))) == [
@@ -155,6 +155,19 @@ def test_who_is_in_time_finds_partners_that_were_in_time() -> None:
     _run(join, ("left", 0, ("A", 1)), ("left", 1100, ("B", 1)))
 
     assert _run(join, ("right", 100, ("A", 2))) == [(100 * MS, None, ("A", 1, 2))]
+
+
+def test_a_record_that_is_taken_back_takes_its_results_with_it_and_leaves_partners_alone() -> None:
+    join = _join("full")
+    _run(join, ("left", 1, ("A", 1)), ("left", 2, ("A", 2)), ("right", 3, ("A", 7)))
+
+    first = join.left_update(1 * MS, ("A", 1), None)
+    second = join.left_update(2 * MS, ("A", 2), ("B", 2))
+
+    assert first == [(3 * MS, ("A", 1, 7), None)]
+    assert second == [(3 * MS, ("A", 2, 7), None), (3 * MS, None, ("A", None, 7)), (2 * MS, None, ("B", 2, None))]
+    assert join.left_update(1 * MS, ("A", 1), None) == []
+    assert join.left_update(1 * MS, (None, 1), None) == [(1 * MS, (None, 1, None), None)]
 
 
 def test_after_a_restart_it_goes_on_as_if_nothing_had_been() -> None:

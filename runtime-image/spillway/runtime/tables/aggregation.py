@@ -86,8 +86,8 @@ class Aggregation:
     def update(self, timestamp: int, old: Row | None, new: Row | None) -> list[Update]:
         """A row of the input changed: take the old one back, add the new one.
 
-        Windows go by the `window_start` of a table's row. Rows of a stream that is corrected have the time of the
-        update, both of them; where they differ, the stream has to come `apart` (see StreamJoin).
+        Windows go by the `window_start` of a table's row. Both rows of a stream that is corrected have the time of the
+        update: that is why joins give such updates apart (see StreamJoin).
         """
         failure: Exception | None = None
         try:

@@ -68,26 +68,36 @@ class Buffer:
         # Mostly the records that are there are no later than the one that asks.
         return numbers[start:] if times[-1] <= last else numbers[start : bisect.bisect_right(times, last)]
 
-    def paired(self, number: int) -> None:
-        """A record is alone no more."""
+    def mark(self, number: int, *, alone: bool) -> None:
+        """A record has its first partner, or lost its last one."""
         time, row, _ = self.waiting[number]
-        self.waiting[number] = (time, row, False)
+        self.waiting[number] = (time, row, alone)
         self.store.dirty[number] = None
+
+    def take(self, key: Key, time: int, row: Row) -> Waiting | None:
+        """Take out one record that is equal to this one, if there is any: its facts were corrected."""
+        for number in self.between(key, time, time):
+            if self.waiting[number][1] == row:
+                return self._remove(key, number)
+        return None
 
     def drop(self, time: int) -> None:
         """Drop what no record can reach any more that is in time, now that event time is `time`."""
         if self._expiry is None or time <= self._expiry.next:
             return
         for _, number in self._expiry.passed(time, self._due):
-            then, row, _ = self.waiting.pop(number)
-            self.store.dirty[number] = None
-            key = self._key_of(row)
-            times, numbers = self._index[key]
-            # Due in the order of times: it is the first one, or stands beside it with the same time.
-            place = numbers.index(number, 0, bisect.bisect_right(times, then))
-            del times[place], numbers[place]
-            if not times:
-                del self._index[key]
+            self._remove(self._key_of(self.waiting[number][1]), number)
+
+    def _remove(self, key: Key, number: int) -> Waiting:
+        waiting = self.waiting.pop(number)
+        self.store.dirty[number] = None
+        times, numbers = self._index[key]
+        # It stands among those of the same time.
+        place = numbers.index(number, bisect.bisect_left(times, waiting[0]))
+        del times[place], numbers[place]
+        if not times:
+            del self._index[key]
+        return waiting
 
     def _due(self, number: int) -> int | None:
         waiting = self.waiting.get(number)

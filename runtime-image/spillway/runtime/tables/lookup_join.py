@@ -95,6 +95,16 @@ class LookupJoin:
         joined = self._joined(row, found)
         return [] if joined is None else [(timestamp, joined)]
 
+    def update(self, timestamp: int, old: Row | None, new: Row | None) -> list[Update]:
+        """A record of a stream that is corrected; both rows have this time."""
+        if self._retention is not None and self._is_late(timestamp):
+            return []
+        before = None if old is None else self._taken_back(timestamp, old)
+        after = [] if new is None else self.record(timestamp, new)
+        if not after:
+            return [] if before is None else [(timestamp, before, None)]
+        return [] if before == after[0][1] else [(timestamp, before, after[0][1])]
+
     def table(self, timestamp: int, old: Row | None, new: Row | None) -> list[Update]:
         """A row of the table changed; `old` needs to hold no more than the key. Gives updates of earlier results."""
         changed = self.replica.update(timestamp, old, new)
@@ -110,6 +120,15 @@ class LookupJoin:
     def close(self) -> None:
         """The partition is somebody else's now: a shared replica need not keep versions for it."""
         self._rows.left(self)
+
+    def _taken_back(self, timestamp: int, row: Row) -> Row | None:
+        """What became of a record that is taken back."""
+        key = self._pairing.left_key(row)
+        if key is None:
+            return self._joined(row, None)
+        if self._buffer is not None and self._buffer.take(key, timestamp, row) is None:
+            return None
+        return self._joined(row, self._rows.at(key, timestamp))
 
     def _joined(self, row: Row, found: Row | None) -> Row | None:
         if found is not None:

@@ -8,6 +8,9 @@ In an outer join, a record that finds no partner goes out alone at once, (r, nul
 result is updated to the pair; further partners give further results. So an inner join only ever inserts, and whoever
 folds the updates of an outer one has its result for the input so far, in whatever order that came.
 
+A stream may be corrected itself, where it is the result of another outer join: its records are then taken back with
+all results that they had.
+
 A retention bounds the buffers: a record that comes later than that is ignored and counted, and one that is in time
 finds every partner that was, because records are kept for `within` and the retention. Event time is the largest of
 both sides: else one side that stands still would let the buffer of the other grow for ever. So the retention has to
@@ -36,11 +39,12 @@ class StreamJoin:
     """
 
     def __init__(
-        self, operator: Operator, left: Relation, right: Relation, result: Relation, *, apart: bool = False
+        self, operator: Operator, left: Relation, right: Relation, result: Relation, *, apart: bool = True
     ) -> None:
         """`apart`: whether updates whose rows have different times go out as a delete and an insert, each at its time.
 
-        Who counts results by windows has to ask for that: the row that is taken back may be in another window.
+        Readers that go by time need that: the row that is taken back is in another window, or met another version of a
+        table. Where there are none, one update does.
         """
         join = operator.join
         assert join is not None  # noqa: S101 - the kind of the operator says so
@@ -69,6 +73,14 @@ class StreamJoin:
     def right(self, timestamp: int, row: Row) -> list[Update]:
         """A record of the right stream."""
         return [] if self._is_late(timestamp) else self._right.record(timestamp, row)
+
+    def left_update(self, timestamp: int, old: Row | None, new: Row | None) -> list[Update]:
+        """A result of another join, which the left stream is, was corrected; both rows have this time."""
+        return [] if self._is_late(timestamp) else self._left.update(timestamp, old, new)
+
+    def right_update(self, timestamp: int, old: Row | None, new: Row | None) -> list[Update]:
+        """The same on the right."""
+        return [] if self._is_late(timestamp) else self._right.update(timestamp, old, new)
 
     def _is_late(self, timestamp: int) -> bool:
         if self._retention is None:
@@ -115,7 +127,7 @@ class _Side:
             old = None
             if alone and self._other_alone is not None:
                 old = self._other_alone(partner)
-                self._other.paired(number)
+                self._other.mark(number, alone=False)
                 if self._apart and time < timestamp:
                     updates.append((time, old, None))
                     old = None
@@ -124,6 +136,29 @@ class _Side:
         if alone and self._alone is not None:
             updates.append((timestamp, None, self._alone(row)))
         self._own.add(key, timestamp, row, alone=alone)
+        return updates
+
+    def update(self, timestamp: int, old: Row | None, new: Row | None) -> list[Update]:
+        """Take the results of one record back, and give those of another."""
+        updates = [] if old is None else self._taken_back(timestamp, old)
+        return updates if new is None else [*updates, *self.record(timestamp, new)]
+
+    def _taken_back(self, timestamp: int, row: Row) -> list[Update]:
+        """Without the record, its results are not there; partners that had no other are alone again."""
+        key = self._key_of(row)
+        taken = None if key is None else self._own.take(key, timestamp, row)
+        if self._alone is not None and (key is None or (taken is not None and taken[2])):
+            return [(timestamp, self._alone(row), None)]
+        updates: list[Update] = []
+        if taken is None:
+            return updates
+        for number in self._other.between(key, timestamp - self._within, timestamp + self._within):
+            time, partner, _ = self._other.waiting[number]
+            updates.append((max(time, timestamp), self._pair(row, partner), None))
+            if self._other_alone is None or self._own.between(key, time - self._within, time + self._within):
+                continue
+            self._other.mark(number, alone=True)
+            updates.append((time, None, self._other_alone(partner)))
         return updates
 
 
