@@ -486,3 +486,45 @@ def test_a_function_that_changed_since_it_was_planned_is_refused() -> None:
         Loop(made.program, other)
     with pytest.raises(FunctionError, match="needs function 'm:f', which is not loaded"):
         Loop(made.program)
+
+
+def test_a_look_up_that_comes_before_its_row_is_corrected_for_as_long_as_its_retention() -> None:
+    text = """
+streams: [{name: events, topic: events, columns: 'k string, a bigint'}]
+tables: [{name: towns, topic: towns, key: [k], columns: 'k string, town string', distribution: partitioned}]
+operators:
+  - {name: placed, input: events, join: {table: towns, by: [k], type: left}, retention: 1h}
+  - {name: known, input: placed, select: ["coalesce(town, '?') as town", a]}
+  - {name: sums, input: known, aggregate: {by: [town], values: ["sum(a) as total"]}}
+outputs: [{name: r, input: sums, topic: r}]
+"""
+    spec = programs.spec(text)
+    for segments in (cutting.alone(spec), programs.together(spec)):
+        job = programs.Job(spec, segments, partitions=2)
+        events = messages([{"k": "x", "a": 1}, {"k": "y", "a": 2}, {"k": "x", "a": 4}], step=1000)
+        towns = [Message(0, b'{"k": "x", "town": "A"}', b"x", 1), Message(1, b'{"k": "x", "town": "B"}', b"x", 1500)]
+        job.run({"events": events, "towns": towns})
+
+        assert job.letters == []
+        assert {row["town"]: row["total"] for row in job.table("r").values()} == {"?": 3, "B": 4}
+
+
+def test_a_replica_is_fed_once_for_all_partitions() -> None:
+    text = """
+streams: [{name: events, topic: events, columns: 'k string'}]
+tables: [{name: towns, topic: towns, key: [k], columns: 'k string, town string'}]
+operators: [{name: placed, input: events, join: {table: towns, by: [k], asOf: latest}}]
+outputs: [{name: r, input: placed, topic: r}]
+"""
+    made = loop(text, "placed")
+    (state,) = made.program.states
+    shared = states.replica(state)
+    one, other = (made.bind({"placed": states.made(state, shared)}) for _ in range(2))
+    one.run["placed.other"]([Message(0, b'{"k": "x", "town": "A"}', b"x"), Message(1, b"?", b"y")])
+    other.run["events"](messages([{"k": "x"}]))
+
+    assert out(other) == [{"k": "x", "town": "A"}]
+    assert [(letter.port, letter.operator) for letter in one.letters] == [("placed.other", "placed.other")]
+    one.run["placed.other"]([Message(2, None, b"x")])
+    other.run["events"](messages([{"k": "x"}], start=1))
+    assert len(out(other)) == 1
