@@ -26,7 +26,7 @@ from spillway.expressions.relations import Relation
 from spillway.model.operators import Operator
 from spillway.model.types import Schema
 from spillway.runtime import keys
-from spillway.runtime.tables import codecs, loops
+from spillway.runtime.tables import loops, rows
 from spillway.runtime.tables.expiry import Expiry, retention_of
 from spillway.runtime.tables.store import Store
 from spillway.runtime.tables.updates import Row, Update
@@ -253,7 +253,7 @@ class Aggregation:
     def _stored(self, result: Schema) -> Store:
         types = [column.type for column in result.columns[: self._width]]
         encode, decode = keys.encoder(types), keys.decoder(types)
-        row = codecs.restorer(result)
+        row = rows.restorer(result)
         single = self._width == 1
 
         def entry(key: Key, value: Any) -> Entry:

@@ -13,7 +13,7 @@ from typing import Any
 
 from spillway.model.types import Schema
 from spillway.runtime import keys
-from spillway.runtime.tables import codecs
+from spillway.runtime.tables import rows
 from spillway.runtime.tables.expiry import Expiry
 from spillway.runtime.tables.pairing import KeyOf
 from spillway.runtime.tables.store import Store
@@ -37,7 +37,7 @@ class Buffer:
         self._reach = reach
         self._index: dict[Key, tuple[list[int], list[int]]] = {}  # times in order, and the number of each
         self._expiry = None if retention is None else Expiry(retention)
-        restored = codecs.restorer(schema)
+        restored = rows.restorer(schema)
         decode = keys.decoder(())
         self.store = Store(
             lambda number: keys.encode((number,)),

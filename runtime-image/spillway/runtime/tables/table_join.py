@@ -22,7 +22,7 @@ from spillway.expressions.relations import Relation
 from spillway.model.operators import JoinType, Operator
 from spillway.model.types import ColumnType, Schema
 from spillway.runtime import keys
-from spillway.runtime.tables import codecs
+from spillway.runtime.tables import rows
 from spillway.runtime.tables.expiry import Expiry, retention_of
 from spillway.runtime.tables.pairing import Pairing
 from spillway.runtime.tables.store import Store
@@ -171,7 +171,7 @@ def _key_of(schema: Schema, names: tuple[str, ...]) -> Callable[[Row], Key]:
 
 
 def _store(place: int, types: list[ColumnType], schema: Schema, restored: Callable[[], None]) -> Store:
-    row = codecs.restorer(schema)
+    row = rows.restorer(schema)
     return Store(
         keys.encoder(types),
         keys.decoder(types),

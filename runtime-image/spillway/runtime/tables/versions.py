@@ -18,7 +18,7 @@ from typing import Any
 from spillway.model import types
 from spillway.model.types import ColumnType, Schema
 from spillway.runtime import keys
-from spillway.runtime.tables import codecs
+from spillway.runtime.tables import rows
 from spillway.runtime.tables.expiry import Expiry
 from spillway.runtime.tables.store import NEVER, Entry, Store
 from spillway.runtime.tables.updates import Row
@@ -120,7 +120,7 @@ class Newest:
     def __init__(self, schema: Schema, key_types: list[ColumnType], *, retention: int | None = None) -> None:
         self._expiry = None if retention is None else Expiry(retention)
         self._asked: dict[object, int] = {}
-        restore = codecs.restorer(schema)
+        restore = rows.restorer(schema)
         self.store = Store(
             *_key_codec(key_types),
             lambda _, entry: entry,
@@ -188,7 +188,7 @@ class _VersionStore(Store):
         restored: Callable[[], None],
     ) -> None:
         encode, decode = _key_codec([*key_types, types.TIMESTAMP])
-        restore = codecs.restorer(schema)
+        restore = rows.restorer(schema)
         single = len(key_types) == 1
         super().__init__(
             encode if single else lambda version: encode((*version[0], version[1])),

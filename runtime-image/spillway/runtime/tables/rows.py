@@ -1,4 +1,8 @@
-"""Rows and states as msgpack carries them, and back: decimals are texts there, rows are lists."""
+"""Rows as the changelog has them, and back: lists, with decimals as texts.
+
+Rows are decoded as whatever is there, not by the types of their columns: if a wrong value ever got in, the state has to
+be readable all the same.
+"""
 
 from __future__ import annotations
 
