@@ -34,6 +34,7 @@ class State(NamedTuple):
     committed: tuple[int, ...]
     fenced: int
     orphans: tuple[int, ...]  # (edge partition, frames) of dead producers
+    letters: tuple[int, ...]  # control messages of the dead that are under way
     faults: int
     moves: int
     late: int

@@ -50,6 +50,7 @@ class World(Brokers):
             committed=(0,) * places,
             fenced=self.fences.number(frozenset()),
             orphans=(),
+            letters=(),
             faults=config.faults,
             moves=config.moves,
             late=config.late,
@@ -82,6 +83,11 @@ class World(Brokers):
             return
         for at, orphan in enumerate(state.orphans):
             yield from self._orphan(state, at, orphan)
+        for at, letter in enumerate(state.letters):
+            left = state._replace(letters=(*state.letters[:at], *state.letters[at + 1 :]))
+            self.now = f"a message of the dead arrives: {self.messages.all[letter]}"
+            yield Step(self.now, self._append(left, letter), True)
+            yield Step(f"a message of the dead is lost: {self.messages.all[letter]}", left, True)
         if not state.drivers or (len(state.drivers) < 2 and state.faults and "driver doubles" in self.config.kinds):
             yield self._born(state)
         if self.config.readers:
@@ -177,14 +183,22 @@ class World(Brokers):
                 return state._replace(workers=(*state.workers[:at], part, *state.workers[at + 1 :]))
             place = (DEAD,) if at < self.config.slots else ()
             state = state._replace(workers=(*state.workers[:at], *place, *state.workers[at + 1 :]))
-            return self._orphaned(state, self.workers.all[number].sent)
+            dead = self.workers.all[number]
+            return self._orphaned(self._lettered(state, dead.outbox), dead.sent)
         if part != DEAD:
             return state._replace(drivers=(*state.drivers[:at], part, *state.drivers[at + 1 :]))
-        state = state._replace(drivers=(*state.drivers[:at], *state.drivers[at + 1 :]))
         ended = self.drivers.all[number]
+        state = state._replace(drivers=(*state.drivers[:at], *state.drivers[at + 1 :]))
+        state = self._lettered(state, ended.outbox)
         for sent in (ended.sent, *(task.sent for task in ended.tasks)):
             state = self._orphaned(state, sent)
         return state
+
+    def _lettered(self, state: State, outbox: tuple[effects.Any, ...]) -> State:
+        """What the dead were about to write may have been sent."""
+        if not outbox or not isinstance(outbox[0], effects.Append):
+            return state
+        return state._replace(letters=tuple(sorted((*state.letters, self.messages.number(outbox[0].message)))))
 
     def _joins(self, state: State, at: int) -> Step:
         """A new process starts to work as a slot."""
