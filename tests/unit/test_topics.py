@@ -1,124 +1,51 @@
-"""The topics of a job: which it needs, and what is done about what is there."""
+"""Topics that others write: who reads them pays for records, and for no frames."""
 
 from __future__ import annotations
 
-import dataclasses
-from pathlib import Path
+from fractions import Fraction
 
-import pytest
-import yaml
+from flows import free
+from spillway.controllers.costmodel import bottlenecks, resources
+from spillway.controllers.costmodel.capacity import Bound
+from spillway.controllers.costmodel.flow import Costs, Flow, Node, Output, Setting, Slot
 
-from spillway.controllers import acceptance, topics
-from spillway.controllers.topics import Judgement, Reason, Topic
-from spillway.model.streamjob import StreamJob
-
-EXAMPLES = Path(__file__).parents[2] / "examples"
+TOPIC = Node("topic", (), 0, 0, (Output("topic", 1, 5.0, 100, framed=False),))
+COSTS = Costs(cpu=0.001, fetch=0.01, emit=0.002, record_size=10)
 
 
-def _job(name: str = "ysb", **execution: object) -> StreamJob:
-    manifest = yaml.safe_load((EXAMPLES / f"{name}.yaml").read_text())
-    manifest["metadata"]["namespace"] = "ads"
-    if execution:
-        manifest["spec"]["execution"] = execution
-    verdict = acceptance.accept(manifest)
-    assert verdict.job is not None, verdict.mistakes
-    return verdict.job
+def test_a_topic_has_nothing_to_do_whatever_it_would_cost_to_send() -> None:
+    flow = Flow([TOPIC, Node.operator("read", ["topic"], COSTS)])
+    settings = {"topic": Setting(1, 1), "read": Setting(1)}
+    topic, read = bottlenecks.detect(flow, settings, {"topic": 500.0}, Slot(network=1e3))
+
+    assert TOPIC.is_topic
+    assert topic.utilisation == 0
+    assert read.frame_in is None
+    assert read.bounds == (Bound.NETWORK_IN,)  # 500 records of 800 bits on 1000 bits per second
 
 
-JOB = _job()
-NEEDED = topics.needed(JOB, ["counts"], {"counts": 16})
-USER = topics.of_user(JOB)
+def test_a_reader_of_topics_pays_no_fetch() -> None:
+    flow = Flow([TOPIC, Node.operator("read", ["topic"], COSTS), free("show", "read")])
+    settings = {"topic": Setting(1, 1), "read": Setting(1, 2), "show": Setting(1)}
+    works = {work.node.name: work for work in bottlenecks.follow(flow, settings, {"topic": 100})}
+
+    assert works["read"].demand.cpu == 100 * (Fraction(1, 1000) + Fraction(2, 1000) / 2)
+    assert resources.minimise(flow, {"topic": 600}).settings["read"].parallelism == 1  # 4 with a fetch for each record
 
 
-def _present(*without: str, **partitions: int) -> dict[str, Topic]:
-    there = {topic.name: topic for topic in NEEDED} | {name: Topic(name, 4) for name in USER}
-    there |= {name: dataclasses.replace(there[name], partitions=count) for name, count in partitions.items()}
-    return {name: topic for name, topic in there.items() if name not in without}
+def test_a_reader_of_a_topic_and_of_frames_fetches_the_frames() -> None:
+    flow = Flow([TOPIC, free("spout"), Node.operator("both", ["topic", "spout"], COSTS)])
+    settings = {"topic": Setting(1, 1), "spout": Setting(1, 10), "both": Setting(1)}
+    works = {work.node.name: work for work in bottlenecks.follow(flow, settings, {"topic": 100, "spout": 50})}
+
+    assert works["both"].demand.cpu == 150 * Fraction(1, 1000) + 5 * Fraction(1, 100)
 
 
-def _judge(present: dict[str, Topic], before: dict[str, Topic] | None = None) -> Judgement:
-    return topics.judge(NEEDED, USER, present, before or {})
+def test_frames_are_raised_only_where_there_are_any() -> None:
+    flow = Flow([TOPIC, free("spout"), Node.operator("both", ["topic", "spout"], COSTS)])
+    found = resources.minimise(flow, {"topic": 400, "spout": 400})
+    loads = bottlenecks.detect(flow, found.settings, {"topic": 400, "spout": 400})
 
-
-def test_a_job_has_topics_under_its_own_name_only() -> None:
-    assert [topic.name for topic in NEEDED] == [
-        "ads.ysb.control",
-        "ads.ysb.telemetry",
-        "ads.ysb.decisions",
-        "ads.ysb.dead",
-        "ads.ysb.edge.counts",
-        "ads.ysb.state.counts",
-    ]
-    assert not USER.keys() & {topic.name for topic in NEEDED}
-
-
-def test_authority_needs_one_order_so_the_control_log_has_one_partition_and_forgets_nothing() -> None:
-    control = NEEDED[0]
-
-    assert control.partitions == 1
-    assert control.settings["retention.ms"] == "-1"
-    assert control.settings["cleanup.policy"] == "delete"
-
-
-def test_tables_are_compacted_and_nothing_else_is() -> None:
-    compacted = [topic.name for topic in NEEDED if topic.settings["cleanup.policy"] == "compact"]
-
-    assert compacted == ["ads.ysb.state.counts"]
-
-
-@pytest.mark.parametrize(("workers", "partitions"), [({"max": 1}, 8), ({"max": 8}, 16), ({"max": 10, "slots": 4}, 80)])
-def test_an_edge_has_two_partitions_for_each_slot_that_there_may_be(workers: dict[str, int], partitions: int) -> None:
-    assert topics.width(_job(workers=workers)) == partitions
-
-
-def test_with_all_there_is_nothing_to_do() -> None:
-    found = _judge(_present())
-
-    assert (found.reason, found.create, found.change, found.wrong) == (Reason.COMPLETE, (), (), ())
-
-
-def test_what_is_missing_of_ours_is_created_as_it_is_needed() -> None:
-    found = _judge(_present("ads.ysb.edge.counts"))
-
-    assert found.reason is Reason.CREATE
-    assert found.create == (NEEDED[4],)
-
-
-def test_what_is_missing_of_the_user_is_never_created() -> None:
-    found = _judge(_present("ad-events", "ads.ysb.dead"))
-
-    assert found.reason is Reason.MISSING
-    assert found.wrong == ("topic 'ad-events' of stream 'events' does not exist; create it",)
-    assert [topic.name for topic in found.create] == ["ads.ysb.dead"]
-
-
-def test_an_edge_with_other_partitions_would_put_keys_elsewhere_and_is_refused() -> None:
-    found = _judge(_present(**{"ads.ysb.edge.counts": 4}))
-
-    assert found.reason is Reason.UNFIT
-    assert "has 4 partitions and the job needs 16" in found.sentence
-
-
-def test_a_setting_that_somebody_changed_is_set_right_and_others_are_left_alone() -> None:
-    there = _present()
-    edge = there["ads.ysb.edge.counts"]
-    there[edge.name] = Topic(edge.name, edge.partitions, {**edge.settings, "retention.ms": "1000", "flush.ms": "1"})
-    found = _judge(there)
-
-    assert found.reason is Reason.CREATE
-    assert found.change == (Topic(edge.name, edge.partitions, {"retention.ms": "-1"}),)
-
-
-def test_partitions_that_the_user_adds_are_noticed() -> None:
-    found = _judge(_present(**{"ad-events": 6}), {"ad-events": Topic("ad-events", 4)})
-
-    assert found.reason is Reason.GREW
-    assert found.grew == ("topic 'ad-events' has 6 partitions, 4 before",)
-
-
-@pytest.mark.parametrize("now", [Topic("ad-events", 4, identity="b"), Topic("ad-events", 2, identity="a")])
-def test_a_topic_that_was_made_anew_stops_the_job_rather_than_reading_on_at_some_record(now: Topic) -> None:
-    found = _judge(_present() | {"ad-events": now}, {"ad-events": Topic("ad-events", 4, identity="a")})
-
-    assert found.reason is Reason.MADE_ANEW
-    assert found.wrong == ("topic 'ad-events' was deleted and made anew: positions in it mean nothing any more",)
+    assert found.settings["both"].parallelism == 1
+    assert found.settings["spout"].frame == 21  # 0.01·400/b ≤ 1 - 0.8, and a little to spare
+    assert not any(load.bottleneck for load in loads)

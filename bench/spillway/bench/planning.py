@@ -3,7 +3,8 @@
 - `exhaustive`: random small topologies, for which everything is tried; how often that finds something cheaper.
 - `times`: chains, trees and graphs of 10, 50 and 256 operators, planned anew, and resized to a tenth more load.
 
-Decisions are pure, so one process and no cluster. Times are those of the processor, the best of three: what else the machine does only adds.
+Decisions are pure, so one process and no cluster. Times are those of the processor, the best of three: what else the
+machine does only adds.
 """
 
 from __future__ import annotations

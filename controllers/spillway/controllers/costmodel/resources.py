@@ -8,7 +8,7 @@ Per node, with R_in from its producers (nothing is overloaded, so R_out = s·R_i
 
 While b_in < b*_in, the producer with the smallest frame gets frames of b*_in records (lines 21-25).
 
-Three things differ from the printed algorithm, none on its own example:
+Four things differ from the printed algorithm, none on its own example:
 
 1. Ĉ_p is out of reach because no frame is infinite. A node that pays nothing for frames (no c_fetch, no s·c_emit)
    reaches it, so ⌈R_in/Ĉ_p⌉ slots do; one more would break the promise of the fewest.
@@ -18,6 +18,8 @@ Three things differ from the printed algorithm, none on its own example:
    run without batching.
 3. The order within a level, and the choice among equal frames, are by name: the printed one leaves both open, and
    the frames depend on it (the slots do not).
+4. Where only the part φ of R_in comes in frames, and the rest from topics that others write, it is φ·c_fetch that each
+   record pays a part of, and b*_in, R_in and R^b_in are those of the frames.
 
 `headroom` is Aurora's (section 4.4): the share of its capacity that a node uses in steady state, C becoming h·C.
 """
@@ -119,23 +121,24 @@ class _State:
             left = self.slots[node.name] / rate - prices.cpu  # of 1/r_in, for taking frames in and sending them
             frames = inflow.frames
             if prices.fetch:
-                frames = self._raise_frames(node, _least_frame_in(prices, left, self.largest), inflow)
+                frames = self._raise_frames(node, prices, left, inflow)
             if prices.emit:
                 self.frames[node.name] = math.ceil(prices.emit / (left - prices.fetch * frames / rate))
         for output in node.outputs:
             self.rates[output.name] = exact.on_grid(exact.exact(output.selectivity) * rate)
             self.sizes[output.name] = exact.exact(output.record_size)
 
-    def _raise_frames(self, node: Node, least: int, inflow: Inflow) -> Fraction:
+    def _raise_frames(self, node: Node, prices: Prices, left: Fraction, inflow: Inflow) -> Fraction:
         """Lines 21 to 25: raise the smallest frames until b_in = R_in/R^b_in is at least `least`; gives R^b_in.
 
         It ends: when all frames have `least` records, so has their mean. A producer that sends nothing is left alone:
         it has no part in the mean.
         """
         rates = {owner: exact.total(terms) for owner, terms in self.producers[node.name].items()}
-        frames = inflow.frames
+        framed, frames = exact.total(rates.values()), inflow.frames
+        least = _least_frame_in(prices, left, self.largest, framed / inflow.records)
         for owner in sorted(rates, key=lambda owner: (self.frames[owner], owner)):
-            if inflow.records >= least * frames:
+            if framed >= least * frames:
                 break
             if rates[owner]:
                 frames += rates[owner] / least - rates[owner] / self.frames[owner]
@@ -157,8 +160,9 @@ def _fewest(prices: Prices, inflow: Inflow, largest: int | None) -> tuple[int, B
     return max(1, needs[bound]), bound
 
 
-def _least_frame_in(prices: Prices, left: Fraction, largest: int | None) -> int:
-    """b*_in, with `left` = 1/r_in - c_cpu, which is above 0 because c_fetch is (Eq. 4.25, and point 2 above)."""
+def _least_frame_in(prices: Prices, left: Fraction, largest: int | None, framed: Fraction) -> int:
+    """b*_in, with `left` = 1/r_in - c_cpu, which is above 0 because c_fetch is (Eq. 4.25, and points 2 and 4 above)."""
+    fetch = framed * prices.fetch
     if largest is None:
-        return math.floor(prices.fetch / left) + 1
-    return max(1, math.ceil(prices.fetch / (left - prices.emit / largest)))
+        return math.floor(fetch / left) + 1
+    return max(1, math.ceil(fetch / (left - prices.emit / largest)))

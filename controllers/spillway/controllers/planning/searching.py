@@ -136,8 +136,9 @@ class Reach(NamedTuple):
 # Shares of what slots alone could do at which a shape is tried, until one keeps the promise; then halving takes over.
 _DOWN = (0.999, 0.97, 0.85, 0.6, 0.25, 0.1, 0.03, 0.01, 0.001)
 _HALVINGS = 2
-# Shapes that are tried for their reach: the one of the plan, and those whose bound grows slowest with the load.
-_REACHING = 3
+# Shapes that are tried for their reach: the one of the plan, the one with the fewest batches, which are late when the
+# bound is tight, and the one whose bound grows slowest with the load.
+_REACHING = 5
 _FEW = 20  # operators; with more of them only one shape is tried, and with a coarser end
 
 
@@ -152,14 +153,16 @@ def reach(operators: Operators, candidates: list[tuple[Bound, Shape]], first: Sh
         return Reach(math.inf, None)
     some = [shape for _, shape in candidates] if first is None else [first, *(shape for _, shape in candidates)]
     most = {shape: _most(operators, shape) for shape in dict.fromkeys(some)}
+    calm = sorted(most, key=lambda shape: (len(shape.batches), -most[shape], shape))[:1]
+    order = calm
     if len(operators.names) <= _FEW:
-        order = sorted(most, key=lambda shape: (-most[shape], shape != first, shape))[:_REACHING]
-    else:
-        order = sorted(most, key=lambda shape: (len(shape.batches), -most[shape], shape))[:1]
+        widest = sorted(most, key=lambda shape: (-most[shape], shape))
+        own = [] if first is None else [first]
+        order = list(dict.fromkeys([*own, *calm, *widest]))[:_REACHING]
     best = Reach(0.0, None)
     for shape in order:
         if most[shape] <= best.factor:
-            break
+            continue
         found = _reach(problem, shape, most[shape], best.factor, effort)
         if found.factor > best.factor:
             best = found
@@ -185,6 +188,7 @@ def _fits(bound: Bound, slots: float, cores: float) -> bool:
 
 
 def _reach(problem: Problem, shape: Shape, most: float, least: float, effort: Effort) -> Reach:
+    """How far one shape goes, if further than `least`."""
     best, above = Reach(least, None), most
     limits = Limits(problem.room.slots, problem.room.cores, math.inf)
 
@@ -195,13 +199,13 @@ def _reach(problem: Problem, shape: Shape, most: float, least: float, effort: Ef
     few = len(problem.flow.nodes) <= _FEW
     for share in _DOWN if few else _DOWN[1:]:
         factor = most * share
-        if factor <= least:
-            return best
+        if factor <= least:  # somebody else got there, so the end is between that and the last that failed
+            break
         if (fitted := at(factor)) is not None:
             best = Reach(factor, fitted)
             break
         above = factor
-    for _ in range((_HALVINGS if few else 1) if best.fitted is not None else 0):
+    for _ in range((_HALVINGS if few else 1) if best.factor > 0 else 0):
         middle = (best.factor + above) / 2
         fitted = at(middle)
         best, above = (Reach(middle, fitted), above) if fitted is not None else (best, middle)

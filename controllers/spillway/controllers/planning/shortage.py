@@ -149,7 +149,8 @@ def _limits(operators: Operators, draft: Draft) -> list[str]:
         if limit is not None and need > limit:
             found.append(f"`{name}` needs {need:.1f} slots, and its topic has {texts.count(limit, 'partition')}")
     if (slots := draft.slots) >= operators.problem.room.slots:
-        found.append(f"{texts.WORKERS} allow {operators.problem.room.slots} slots, and {slots} are used")
+        allowed = texts.count(operators.problem.room.slots, "slot")
+        found.append(f"{texts.WORKERS} allow {allowed}, and {slots} are used")
     if operators.problem.schedule is None:
         found.append("there is no batch engine, so nothing can go to batches")
     return found
