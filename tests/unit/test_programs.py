@@ -528,3 +528,79 @@ outputs: [{name: r, input: placed, topic: r}]
     one.run["placed.other"]([Message(2, None, b"x")])
     other.run["events"](messages([{"k": "x"}], start=1))
     assert len(out(other)) == 1
+
+
+def test_whatever_stands_in_an_expression_stays_in_its_line() -> None:
+    nasty = "k = 'a\\nb' or k\n\n  = 'x\u2028\x00\x85y'\r\n or  k = 'import os'"
+    spec = programs.spec(
+        {
+            "streams": [{"name": "events", "topic": "events", "columns": "k string, a bigint, b bigint"}],
+            "operators": [
+                {"name": "some", "input": "events", "filter": nasty},
+                {
+                    "name": "counts",
+                    "input": "some",
+                    "aggregate": {"by": ["concat(k,\n'#')\nas g"], "values": ["count(*) as n"]},
+                },
+            ],
+            "outputs": [{"name": "r", "input": "counts", "topic": "r"}],
+        }
+    )
+    job = programs.Job(spec, cutting.alone(spec))
+    job.run({"events": messages([{"k": "x\u2028\x00\x85y"}, {"k": "a\nb"}, {"k": "c"}])})
+
+    assert job.letters == []
+    assert {row["g"] for row in job.table("r").values()} == {"x\u2028\x00\x85y#", "a\nb#"}
+    for made in job.loops.values():
+        assert made.source.count("\n") == len(made.source.split("\n")) - 1 == len(made._owners)  # noqa: SLF001
+
+
+def test_names_that_look_like_one_another_or_like_the_code_stay_apart() -> None:
+    names = [
+        "n",
+        "record",
+        "to",
+        "goes",
+        "passes",
+        "value",
+        "n--n",
+        "n-n",
+        "key-of",
+        "of",
+        "import",
+        "c2",
+        "x-main",
+        "x",
+    ]
+    operators: list[dict[str, Any]] = [
+        {"name": name, "input": names[i - 1] if i else "slowly-events", "filter": f"a > {i}"}
+        for i, name in enumerate(names)
+    ]
+    operators += [
+        {"name": "update", "input": "n", "aggregate": {"by": ["k"], "values": ["count(*) as record"]}},
+        {"name": "row", "input": "update", "filter": "record > 0"},
+        {
+            "name": "class",
+            "inputs": ["x", "events"],
+            "select": ["k", "a as as", "b as value", "a as index", "a as c_a"],
+        },
+    ]
+    columns = "k string, a bigint, b bigint"
+    spec = programs.spec(
+        {
+            "streams": [{"name": name, "topic": name, "columns": columns} for name in ("events", "slowly-events")],
+            "operators": operators,
+            "outputs": [
+                {"name": "text", "input": "row", "topic": "t1"},
+                {"name": "text-text", "input": "class", "topic": "t2", "key": ["as"]},
+            ],
+        }
+    )
+    for segments in (cutting.alone(spec), programs.together(spec)):
+        job = programs.Job(spec, segments)
+        sent = messages([{"k": "x", "a": a, "b": 5} for a in (0, 1, 14, 15)])
+        job.run({"events": sent, "slowly-events": sent})
+
+        assert job.letters == []
+        assert [row["as"] for row in job.rows("text-text")] == [0, 1, 14, 14, 15, 15]
+        assert job.table("text") == {b"x": {"k": "x", "record": 3}}

@@ -85,7 +85,7 @@ def decoded(columns: Sequence[Column], variables: Mapping[str, str], name: str) 
     record = msgspec.defstruct("Record", fields, rename=names, gc=False)
     namespace = {
         f"decode_{name}": msgspec.json.Decoder(record).decode,
-        f"decode_slowly_{name}": _slowly(columns),
+        f"slowly_{name}": _slowly(columns),
         "unusual": _UNUSUAL,
         "as_timestamp": values.timestamp,
         "as_date": values.date,
@@ -98,7 +98,7 @@ def decoded(columns: Sequence[Column], variables: Mapping[str, str], name: str) 
         if (source := _converted(column.type, variable)) is not None:
             lines += [f"if {variable} is not None:", f"    {variable} = {source}"]
     listed = _tuple([variables[column.name] for column in columns])
-    again = f"{listed} = decode_slowly_{name}(value)" if columns else f"decode_slowly_{name}(value)"
+    again = f"{listed} = slowly_{name}(value)" if columns else f"slowly_{name}(value)"
     return Piece(("try:", *_indented(lines), "except unusual:", f"    {again}"), namespace)
 
 
@@ -177,14 +177,14 @@ def of_table(table: Table, schema: Schema, variables: Mapping[str, str], name: s
         "value = message.value()",
         "if value is None:",
         "    timestamp = message.timestamp()[1] * 1000",
-        f"    old, new = key_row_{name}(message.key()), None",
+        f"    old, new = gone_{name}(message.key()), None",
         "else:",
         *_indented(piece.lines),
         *_indented(_event_time(table.timestamp, variables)),
         f"    old = {_tuple(known)}",
         f"    new = {_tuple([variables[column.name] for column in schema])}",
     )
-    names = {**piece.namespace, "no_event_time": no_event_time, f"key_row_{name}": _key_row(table.key, schema)}
+    names = {**piece.namespace, "no_event_time": no_event_time, f"gone_{name}": _key_row(table.key, schema)}
     return Piece(lines, names)
 
 

@@ -63,7 +63,7 @@ def keyed(columns: Sequence[Column], name: str, variables: Sequence[str]) -> tup
     if column.type.kind is Kind.STRING:
         source = f"({whole} if {variable} is None or {variable}[:1] == '{{' else {variable}.encode())"
         return source, objects.namespace
-    text = f"{name}_text"
+    text = f"{name}Text"
     names = {**objects.namespace, text: values.text(column.type)}
     return f"({whole} if {variable} is None else {text}({variable}).encode())", names
 

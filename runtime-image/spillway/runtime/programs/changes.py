@@ -60,7 +60,7 @@ class Writer:
         else:
             takes_updates = step.takes_updates
             method = "update" if takes_updates else "record"
-        function = self._to.bind(f"{identifier(step.name)}_{method}", f"at.states[{step.name!r}].{method}")
+        function = self._to.bind(f"{method}_{identifier(step.name)}", f"at.states[{step.name!r}].{method}")
         given = step.given[side].schema
         if takes_updates:
             flow = flow if isinstance(flow, Changes) else Changes("None", flow.row(given), given)
@@ -196,7 +196,7 @@ class Writer:
             lines = [f"def {name}(row):", f"    return row if {self._vectorised(step, layout)}(row) else None"]
         else:
             passes = self._to.outside("passes", step, functions.passes(step.name))
-            lines.append(f"    return row if {passes}({self._to.call(step, Records(variables))}) else None")
+            lines.append(f"    return row if {passes}({self._to.calls.call(step, Records(variables))}) else None")
         self._define(lines, step.name)
         return name
 
@@ -210,7 +210,7 @@ class Writer:
         apart = f"    {_taken_apart(layout, variables)}"
         python, explode = step.operator.python, step.operator.explode
         if step.is_lookup:
-            look = self._to.bind(f"{identifier(step.name)}_record", f"at.states[{step.name!r}].record")
+            look = self._to.bind(f"record_{identifier(step.name)}", f"at.states[{step.name!r}].record")
             row = Records(variables).row(step.given[MAIN].schema)
             lines = [f"def {name}(time, row):", apart, f"    return {look}(time, {row})"]
         elif explode is not None:
@@ -224,7 +224,7 @@ class Writer:
             assert python is not None  # noqa: S101 - there are no other kinds
             returned = vectors.returns(python, step.given[MAIN].schema)
             check = self._to.outside("check", step, functions.checker(python.function, returned))
-            call = self._to.call(step, Records(variables))
+            call = self._to.calls.call(step, Records(variables))
             results = f"[{call}]" if python.as_ is PythonKind.MAP else call
             taken = plain(returned)
             row = Records(taken).row(step.result.schema)
@@ -274,7 +274,7 @@ class Writer:
         return known[: known.index(layout) + 1]
 
     def _define_edge(self, name: str, edge: Edge, layout: Schema) -> None:
-        to, at = self._to.buffer(edge), Changes("old", "new", layout)
+        to, at = self._to.exits.buffer(edge), Changes("old", "new", layout)
         lines = [f"def {name}(offset, index, timestamp, old, new):"]
         if edge.key is None:
             old, new = (self._projected(row, at, edge.schema) for row in ("old", "new"))
@@ -283,11 +283,12 @@ class Writer:
             return
         variables = plain(layout)
         key = self._to.names.new("place", edge.label)
+        encoded = self._to.exits.key(edge, Records(variables), layout)
         self._define(
             [
                 f"def {key}(row):",
                 f"    {_taken_apart(layout, variables)}",
-                f"    return crc32({self._to.key(edge, Records(variables), layout)}) % {self._to.partitions(edge)}",
+                f"    return crc32({encoded}) % {self._to.exits.partitions(edge)}",
             ],
             edge.label,
         )
@@ -329,11 +330,11 @@ class Writer:
     def _define_output(self, name: str, output: Output, layout: Schema) -> None:
         variables = plain(layout)
         apart = _taken_apart(layout, variables)
-        key, value = self._to.message(output, variables)
-        to = self._to.output_buffer(output)
-        key_of_table = self._to.table_key(output.source)
+        key, value = self._to.exits.message(output, variables)
+        to = self._to.exits.output_buffer(output)
+        key_of_table = self._to.exits.table_key(output.source)
         if output.mode == _CHANGELOG:
-            key_of = self._to.names.new("key_of", output.name)
+            key_of = self._to.names.new("keyof", output.name)
             self._define([f"def {key_of}(row):", f"    {apart}", f"    return {key}"], output.label)
         lines = [
             f"def {name}(offset, index, timestamp, old, new):",
@@ -342,7 +343,7 @@ class Writer:
             "        try:",
             f"            {_taken_apart(layout, variables, 'new')}",
             f"            value = {value}",
-            *(f"            {line}" for line in self._to.bounded()),
+            *(f"            {line}" for line in self._to.exits.bounded()),
             f"            key = {key}",
             "        except Exception as error:",
             "            new = None",

@@ -18,7 +18,7 @@ For a filter, a select and an edge by key it reads
                         continue
                     n_views += 1
                     # to counts, by campaign
-                    to_counts_main[crc32(key_counts_main((c_campaign, ))) % len(to_counts_main)]((offset, index, …))
+                    to_counts_MAIN[crc32(key_counts_MAIN((c_campaign, ))) % of_counts_MAIN]((offset, index, …))
                 except Exception as error:
                     failed(error, offset, index)
             …the same once more for 1 record in 64, with a clock between the operators…
@@ -156,7 +156,7 @@ def _loop(program: Program, port: Port, writer: records.Writer, sampled: int) ->
     done: set[str] = set()
     while waiting := [step.name for step in program.steps if step.name in writer.stages and step.name not in done]:
         done.add(waiting[0])
-        writer.stage(waiting[0], Place(label, 2))
+        writer.calls.stage(waiting[0], Place(label, 2))
     writer.finish()
     counters, writer.counting = writer.counting, {**before, **writer.counting}
     return _framed(port, writer, (plain, timed, after), counters, sampled)
@@ -233,12 +233,12 @@ def _body(port: Port, writer: records.Writer, place: Place) -> None:
         writer.line(place, f"# {port.name}: topic {port.source.topic}", port.label)
         writer.out.add(place.indent, piece.lines, port.label)
     if port.broadcast:
-        update = writer.bind(f"{identifier(port.into or '')}_replica", f"at.states[{port.into!r}].replica.update")
+        update = writer.bind(f"replica_{identifier(port.into or '')}", f"at.states[{port.into!r}].replica.update")
         writer.line(place, f"{update}(timestamp, old, new)", port.label)
         return
     writer.stamp(port.label, place)
     if port.kept:
-        update = writer.bind(f"{identifier(port.name)}_update", f"at.states[{port.name!r}].update")
+        update = writer.bind(f"update_{identifier(port.name)}", f"at.states[{port.name!r}].update")
         writer.line(place, f"for timestamp, old, new in {update}(timestamp, old, new):", port.label)
         place = place.nested(loop=True)
     if port.into is None:

@@ -11,35 +11,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from spillway import expressions
-from spillway.model.kafka import Table
-from spillway.model.operators import Python, PythonKind
-from spillway.model.types import Kind, Schema
-from spillway.runtime import functions, keys
-from spillway.runtime.codecs import writing
 from spillway.runtime.functions import Function
-from spillway.runtime.programs import changes, vectors
+from spillway.runtime.programs import calls, changes, exits
 from spillway.runtime.programs.program import MAIN, Edge, Output, Port, Program, Step
-from spillway.runtime.programs.text import (
-    Changes,
-    Flow,
-    Lines,
-    Names,
-    Place,
-    Records,
-    assigned,
-    identifier,
-    item_name,
-    tuple_of,
-)
-
-# What is right as it is when a function gives it; all other kinds of columns take the way of `functions.checker`.
-_RIGHT = {
-    Kind.BOOLEAN: "type({0}) is bool",
-    Kind.DOUBLE: "type({0}) is float",
-    Kind.STRING: "type({0}) is str and {0}.isascii()",
-    Kind.INT: f"type({{0}}) is int and {-(2**31)} <= {{0}} <= {2**31 - 1}",
-    Kind.BIGINT: f"type({{0}}) is int and {-(2**63)} <= {{0}} <= {2**63 - 1}",
-}
+from spillway.runtime.programs.text import Changes, Flow, Lines, Names, Place, Records, identifier, item_name, said
 
 
 class Writer:
@@ -62,7 +37,7 @@ class Writer:
         self.bound = Lines()
         self.counting: dict[str, str] = {}
         self.stages: dict[str, Flow] = {}
-        self.changes = changes.Writer(self)
+        self.calls, self.exits, self.changes = calls.Writer(self), exits.Writer(self), changes.Writer(self)
         self._bound: set[str] = set()
         self._ports: dict[str, dict[str, str]] = {}
         self._functions = 0
@@ -91,9 +66,9 @@ class Writer:
             at = dataclasses.replace(place, tail=tail, operators=place.operators + 1)
             match reader:
                 case Edge():
-                    self._edge(reader, flow, at)
+                    self.exits.edge(reader, flow, at)
                 case Output():
-                    self._output(reader, flow, at)
+                    self.exits.output(reader, flow, at)
                 case Step():
                     self.step(reader, MAIN, flow, at)
         if not readers:
@@ -112,11 +87,15 @@ class Writer:
             self.line(place, f"{new} = {flow.row(step.given[MAIN].schema)}", step.name)
             self.changes.step(step, Changes("None", new, step.given[MAIN].schema), place)
         elif step.operator.python is not None and step.operator.python.vectorised:
-            self._waits(step, flow, place)
+            self.calls.waits(step, flow, place)
         else:
-            {"filter": self._filter, "select": self._select, "explode": self._explode, "python": self._python}[kind](
-                step, flow, place
-            )
+            kinds = {
+                "filter": self._filter,
+                "select": self._select,
+                "explode": self._explode,
+                "python": self.calls.step,
+            }
+            kinds[kind](step, flow, place)
 
     def line(self, place: Place, text: str, owner: str) -> None:
         """One line at a place."""
@@ -149,19 +128,25 @@ class Writer:
             self.bound.add(1, f"{name} = {source}", "")
         return name
 
+    def outside(self, prefix: str, step: Step, value: Any) -> str:
+        """A name for something that all partitions share."""
+        name = f"{prefix}_{identifier(step.name)}"
+        self.names.outside.setdefault(name, value)
+        return name
+
     # Operators
 
     def _filter(self, step: Step, flow: Records, place: Place) -> None:
         checked = expressions.check_condition(step.operator.filter or "", step.given[MAIN].schema)
         condition = self.names.scope.condition(checked.term, flow.variables)
-        self._passing(step, flow, place, condition)
+        self.passing(step, flow, place, condition)
 
-    def _passing(self, step: Step, flow: Records, place: Place, condition: str) -> None:
+    def passing(self, step: Step, flow: Records, place: Place, condition: str) -> None:
         """What follows only where a condition is met."""
         if place.timed:
-            self.line(place, f"passes_on = {condition}", step.name)
+            self.line(place, f"goes = {condition}", step.name)
             self.stamp(step.name, place)
-            condition = "passes_on"
+            condition = "goes"
         if place.tail:
             self.line(place, f"if not ({condition}):", step.name)
             self.out.add(place.indent + 1, place.leave, step.name)
@@ -207,187 +192,6 @@ class Writer:
         self.count(step.name, place)
         self.node(step.name, Records({**variables, explode.as_: element}), place)
 
-    def _python(self, step: Step, flow: Records, place: Place) -> None:
-        python = _python(step)
-        call = self.call(step, flow)
-        if python.as_ is PythonKind.FILTER:
-            self._passing(step, flow, place, f"{self.outside('passes', step, functions.passes(step.name))}({call})")
-            return
-        result = self.names.new("r", step.name)
-        if python.as_ is PythonKind.MAP:
-            self.line(place, f"{result} = {call}", step.name)
-            taken = self._taken(step, result, place)
-            self.stamp(step.name, place)
-        else:
-            if place.timed:
-                self.line(place, f"results = list({call})", step.name)
-                self.stamp(step.name, place)
-                call = "results"
-            self.line(place, f"for {result} in {call}:", step.name)
-            place = place.nested(loop=True)
-            taken = self._taken(step, result, place)
-            self.count(step.name, place)
-        self.node(step.name, taken, place)
-
-    def call(self, step: Step, flow: Records) -> str:
-        """The source of a call of the user's function: with a dict of its own."""
-        python = _python(step)
-        function = self.outside("f", step, self.loaded[python.function].call)
-        given = ", ".join(
-            f"{column.name!r}: {functions.seen(column.type, flow.variables[column.name])}"
-            for column in step.given[MAIN].schema
-        )
-        self.names.outside.update(to_datetime=functions.to_datetime, to_date=functions.to_date)
-        return f"{function}({{{given}}})"
-
-    def _taken(self, step: Step, result: str, place: Place) -> Records:
-        """Take the columns out of a result; what is not at once what it should be is looked at closely."""
-        schema = returns(step)
-        variables = self.names.columns(schema)
-        check = self.outside("check", step, functions.checker(_python(step).function, schema))
-        closely = assigned(variables.values(), f"{check}({result})")
-        if not all(column.type.kind in _RIGHT for column in schema):
-            self.line(place, closely, step.name)
-            return Records(variables)
-        entries = ", ".join(f"{result}[{name!r}]" for name in variables)
-        right = " and ".join(_RIGHT[column.type.kind].format(variables[column.name]) for column in schema)
-        lines = ["try:", f"    {', '.join(variables.values())} = {entries}", f"    right = {right}"]
-        lines += ["except Exception:", "    right = False", "if not right:", f"    {closely}"]
-        self.out.add(place.indent, lines, step.name)
-        return Records(variables)
-
-    def outside(self, prefix: str, step: Step, value: Any) -> str:
-        """A name for something that all partitions share."""
-        name = f"{prefix}_{identifier(step.name)}"
-        self.names.outside.setdefault(name, value)
-        return name
-
-    # Vectorised functions wait until the loop is through.
-
-    def _waits(self, step: Step, flow: Records, place: Place) -> None:
-        name = identifier(step.name)
-        waiting = self.bind(f"waiting_{name}", f"at.waiting.setdefault({step.name!r}, [])")
-        self.line(place, f"{waiting}.append({self._addressed(flow, step.given[MAIN].schema, place)})", step.name)
-        self.stages.setdefault(step.name, flow)
-
-    def stage(self, name: str, place: Place) -> None:
-        """The loop behind a vectorised function, over what it gave for all records together."""
-        step = self.program.step(name)
-        apply = vectors.Vectors(self.loaded[_python(step).function], _python(step), step.given[MAIN].schema)
-        function = self.outside("all", step, apply)
-        variables = self.names.columns(apply.result)
-        time = self.names.new("time", name)
-        into = ", ".join(["offset", "index", time, *variables.values()])
-        waiting = f"waiting_{identifier(name)}"
-        self.line(place, f"# {name} (python): all records at once", name)
-        self.line(place, f"if {waiting}:", name)
-        self.out.add(place.indent + 1, f"for {into} in {function}({waiting}, at, {name!r}):", name)
-        inner = dataclasses.replace(place, indent=place.indent + 3, loops=2, timestamp=time)
-        self.out.add(place.indent + 2, "try:", name)
-        self.count(name, inner)
-        self.node(name, Records(variables), inner)
-        self.out.add(place.indent + 2, "except Exception as error:", name)
-        self.out.add(place.indent + 3, "failed(error, offset, index)", name)
-        self.out.add(place.indent + 1, f"{waiting}.clear()", name)
-
-    # Ways out
-
-    def _addressed(self, flow: Records, schema: Schema, place: Place) -> str:
-        return tuple_of(["offset", "index", place.timestamp, *(flow.variables[column.name] for column in schema)])
-
-    def _edge(self, edge: Edge, flow: Flow, place: Place) -> None:
-        owner = edge.label
-        by = f", by {', '.join(edge.key)}" if edge.key is not None else ""
-        self.line(place, f"# to {edge.reader}{by}", owner)
-        if isinstance(flow, Records) and edge.updates:
-            new = self.names.new("new", edge.label)
-            self.line(place, f"{new} = {flow.row(edge.schema)}", owner)
-            flow = Changes("None", new, edge.schema)
-        if isinstance(flow, Changes):
-            self.changes.edge(edge, flow, place)
-            return
-        to = self.buffer(edge)
-        row = self._addressed(flow, edge.schema, place)
-        if edge.key is not None:
-            key = self.key(edge, flow, self._types_of(edge, flow))
-            to = f"{to}[crc32({key}) % {self.partitions(edge)}]"
-        self.line(place, f"{to}({row})", owner)
-        self.stamp(owner, place)
-
-    def buffer(self, edge: Edge) -> str:
-        """A name for what takes rows of an edge: a function, or one for each partition."""
-        name = f"to_{identifier(edge.label)}"
-        if edge.key is None:
-            return self.bind(name, f"at.edges[{edge.label!r}][0].append")
-        return self.bind(name, f"[rows.append for rows in at.edges[{edge.label!r}]]")
-
-    def partitions(self, edge: Edge) -> str:
-        """A name for the number of partitions of an edge."""
-        return self.bind(f"of_{identifier(edge.label)}", f"len(at.edges[{edge.label!r}])")
-
-    def _types_of(self, edge: Edge, flow: Records) -> Schema:
-        """The columns that a key is computed of, with their types."""
-        return Schema(tuple(c for c in self.layout(edge.sources[0]) if c.name in flow.variables))
-
-    def layout(self, node: str) -> Schema:
-        """The columns that a node gives."""
-        for port in self.program.ports:
-            if port.name == node and port.into is None:
-                return port.schema
-        return self.program.step(node).result.schema
-
-    def table_key(self, node: str) -> tuple[str, ...]:
-        """The columns that name a row of a node; none of a stream."""
-        for port in self.program.ports:
-            if port.name == node and isinstance(port.source, Table):
-                return port.source.key
-        return next((step.result.key or () for step in self.program.steps if step.name == node), ())
-
-    def key(self, edge: Edge, flow: Records, schema: Schema) -> str:
-        """The source of the bytes of a row's key."""
-        items = [expressions.check_item(text, schema).expression for text in edge.key or ()]
-        parts = [self.names.scope.value(item.term, flow.variables) for item in items]
-        encode = f"key_{identifier(edge.label)}"
-        self.names.outside[encode] = keys.encoder([item.type for item in items])
-        return f"{encode}({tuple_of(parts)})"
-
-    def _output(self, output: Output, flow: Flow, place: Place) -> None:
-        self.line(place, f"# to topic {output.topic} ({output.mode})", output.label)
-        if isinstance(flow, Changes):
-            self.changes.output(output, flow, place)
-            return
-        key, value = self.message(output, flow.variables)
-        self.out.add(place.indent, [f"value = {value}", *self.bounded()], output.label)
-        to = self.output_buffer(output)
-        self.line(place, f"{to}((offset, index, {place.timestamp}, {key}, value))", output.label)
-        self.stamp(output.label, place)
-
-    @staticmethod
-    def bounded() -> list[str]:
-        """Refuse a value that no broker would take."""
-        return [f"if len(value) > {writing.MAX_BYTES}:", "    too_large(value)"]
-
-    def output_buffer(self, output: Output) -> str:
-        """A name for what takes messages of an output."""
-        return self.bind(f"out_{identifier(output.name)}", f"at.outputs[{output.name!r}].append")
-
-    def message(self, output: Output, variables: Mapping[str, str]) -> tuple[str, str]:
-        """The sources of the key and the value of a message."""
-        objects = writing.Objects(output.schema.columns, f"Row_{identifier(output.name)}")
-        self.names.outside.update(objects.namespace)
-        return self.message_key(output, variables), objects.source([variables[name] for name in output.schema.names])
-
-    def message_key(self, output: Output, variables: Mapping[str, str]) -> str:
-        """The source of the key of a message, which may be None."""
-        if output.key is None:
-            return "None"
-        by_name = {column.name: column for column in output.schema}
-        columns = [by_name[name] for name in output.key]
-        name = f"Key_{identifier(output.name)}"
-        source, namespace = writing.keyed(columns, name, [variables[name] for name in output.key])
-        self.names.outside.update(namespace)
-        return source
-
     # What is too deep for Python becomes a function.
 
     def _function(self, name: str, flow: Flow, place: Place) -> None:
@@ -419,16 +223,6 @@ def places(program: Program) -> dict[str, tuple[str, ...]]:
     return found | {output.label: (output.source,) for output in program.outputs}
 
 
-def returns(step: Step) -> Schema:
-    """The columns that a function gives."""
-    return vectors.returns(_python(step), step.given[MAIN].schema)
-
-
-def _python(step: Step) -> Python:
-    assert step.operator.python is not None  # noqa: S101 - the kind of the operator says so
-    return step.operator.python
-
-
 def _described(step: Step) -> str:
     operator = step.operator
     if operator.select is not None:
@@ -443,4 +237,4 @@ def _described(step: Step) -> str:
         text = f"{operator.join.type} with {operator.join.table or operator.join.stream}"
     else:
         text = operator.filter or ""
-    return " ".join(text.split())
+    return said(text)

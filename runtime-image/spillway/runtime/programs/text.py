@@ -14,6 +14,7 @@ from spillway.model.types import Schema
 # of indentation and a recursion of 1000 calls (we need 6 for an operator), and a topology may have 256 operators in a
 # row.
 MAX_LOOPS, MAX_INDENT, MAX_OPERATORS = 10, 30, 60
+_SAID = 200  # characters of an expression in a comment: enough to recognise it
 
 
 class Lines:
@@ -134,14 +135,30 @@ class Names:
 
 
 def identifier(name: str) -> str:
-    """The name of an operator as a part of a name in Python."""
-    return name.replace("-", "_").replace(".", "_")
+    """The name of an operator, or the label of a port, an edge or an output, as a part of a name in Python.
+
+    Different ones stay different: names have small letters, and no `_`.
+    """
+    operator, _, side = name.partition(".")
+    return operator.replace("-", "_") + (f"_{side.upper()}" if side else "")
+
+
+def addressed(flow: Records, schema: Schema, place: Place) -> str:
+    """The source of a row for others, with its position and time."""
+    return tuple_of(["offset", "index", place.timestamp, *(flow.variables[column.name] for column in schema)])
 
 
 def item_name(text: str) -> str:
     """The name of the column that an item of a select gives."""
     node, name = parser.parse_item(text)
     return name or str(getattr(node, "name", ""))
+
+
+def said(text: str) -> str:
+    """What somebody wrote, for a comment: on one line, nothing in it that ends the line or that no file may hold."""
+    line = " ".join(text.split())
+    line = "".join(letter if letter.isprintable() else "?" for letter in line)
+    return line if len(line) <= _SAID else f"{line[:_SAID]}…"
 
 
 def tuple_of(values: Iterable[str]) -> str:

@@ -1,0 +1,124 @@
+"""Writes calls of the user's functions: record by record within the loop, or for all records behind it."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+from spillway.model.operators import Python, PythonKind
+from spillway.model.types import Kind, Schema
+from spillway.runtime import functions
+from spillway.runtime.programs import vectors
+from spillway.runtime.programs.program import MAIN, Step
+from spillway.runtime.programs.text import Place, Records, addressed, assigned, identifier
+
+if TYPE_CHECKING:
+    from spillway.runtime.programs import records
+
+# What is right as it is when a function gives it; all other kinds of columns take the way of `functions.checker`.
+_RIGHT = {
+    Kind.BOOLEAN: "type({0}) is bool",
+    Kind.DOUBLE: "type({0}) is float",
+    Kind.STRING: "type({0}) is str and {0}.isascii()",
+    Kind.INT: f"type({{0}}) is int and {-(2**31)} <= {{0}} <= {2**31 - 1}",
+    Kind.BIGINT: f"type({{0}}) is int and {-(2**63)} <= {{0}} <= {2**63 - 1}",
+}
+
+
+class Writer:
+    """Writes calls, and what follows them."""
+
+    def __init__(self, writer: records.Writer) -> None:
+        """Into the text of the writer of the whole body."""
+        self._to = writer
+
+    def step(self, step: Step, flow: Records, place: Place) -> None:
+        """A function for each record, and what follows."""
+        python = _python(step)
+        call = self.call(step, flow)
+        if python.as_ is PythonKind.FILTER:
+            self._to.passing(
+                step, flow, place, f"{self._to.outside('passes', step, functions.passes(step.name))}({call})"
+            )
+            return
+        result = self._to.names.new("r", step.name)
+        if python.as_ is PythonKind.MAP:
+            self._to.line(place, f"{result} = {call}", step.name)
+            taken = self._taken(step, result, place)
+            self._to.stamp(step.name, place)
+        else:
+            if place.timed:
+                self._to.line(place, f"results = list({call})", step.name)
+                self._to.stamp(step.name, place)
+                call = "results"
+            self._to.line(place, f"for {result} in {call}:", step.name)
+            place = place.nested(loop=True)
+            taken = self._taken(step, result, place)
+            self._to.count(step.name, place)
+        self._to.node(step.name, taken, place)
+
+    def call(self, step: Step, flow: Records) -> str:
+        """The source of a call of the user's function: with a dict of its own."""
+        python = _python(step)
+        function = self._to.outside("f", step, self._to.loaded[python.function].call)
+        given = ", ".join(
+            f"{column.name!r}: {functions.seen(column.type, flow.variables[column.name])}"
+            for column in step.given[MAIN].schema
+        )
+        self._to.names.outside.update(to_datetime=functions.to_datetime, to_date=functions.to_date)
+        return f"{function}({{{given}}})"
+
+    def _taken(self, step: Step, result: str, place: Place) -> Records:
+        """Take the columns out of a result; what is not at once what it should be is looked at closely."""
+        schema = returns(step)
+        variables = self._to.names.columns(schema)
+        check = self._to.outside("check", step, functions.checker(_python(step).function, schema))
+        closely = assigned(variables.values(), f"{check}({result})")
+        if not all(column.type.kind in _RIGHT for column in schema):
+            self._to.line(place, closely, step.name)
+            return Records(variables)
+        entries = ", ".join(f"{result}[{name!r}]" for name in variables)
+        right = " and ".join(_RIGHT[column.type.kind].format(variables[column.name]) for column in schema)
+        lines = ["try:", f"    {', '.join(variables.values())} = {entries}", f"    right = {right}"]
+        lines += ["except Exception:", "    right = False", "if not right:", f"    {closely}"]
+        self._to.out.add(place.indent, lines, step.name)
+        return Records(variables)
+
+    # Vectorised functions wait until the loop is through.
+
+    def waits(self, step: Step, flow: Records, place: Place) -> None:
+        """Put the record where the function will find it."""
+        name = identifier(step.name)
+        waiting = self._to.bind(f"waiting_{name}", f"at.waiting.setdefault({step.name!r}, [])")
+        self._to.line(place, f"{waiting}.append({addressed(flow, step.given[MAIN].schema, place)})", step.name)
+        self._to.stages.setdefault(step.name, flow)
+
+    def stage(self, name: str, place: Place) -> None:
+        """The loop behind a vectorised function, over what it gave for all records together."""
+        step = self._to.program.step(name)
+        apply = vectors.Vectors(self._to.loaded[_python(step).function], _python(step), step.given[MAIN].schema)
+        function = self._to.outside("all", step, apply)
+        variables = self._to.names.columns(apply.result)
+        time = self._to.names.new("time", name)
+        into = ", ".join(["offset", "index", time, *variables.values()])
+        waiting = f"waiting_{identifier(name)}"
+        self._to.line(place, f"# {name} (python): all records at once", name)
+        self._to.line(place, f"if {waiting}:", name)
+        self._to.out.add(place.indent + 1, f"for {into} in {function}({waiting}, at, {name!r}):", name)
+        inner = dataclasses.replace(place, indent=place.indent + 3, loops=2, timestamp=time)
+        self._to.out.add(place.indent + 2, "try:", name)
+        self._to.count(name, inner)
+        self._to.node(name, Records(variables), inner)
+        self._to.out.add(place.indent + 2, "except Exception as error:", name)
+        self._to.out.add(place.indent + 3, "failed(error, offset, index)", name)
+        self._to.out.add(place.indent + 1, f"{waiting}.clear()", name)
+
+
+def returns(step: Step) -> Schema:
+    """The columns that a function gives."""
+    return vectors.returns(_python(step), step.given[MAIN].schema)
+
+
+def _python(step: Step) -> Python:
+    assert step.operator.python is not None  # noqa: S101 - the kind of the operator says so
+    return step.operator.python
