@@ -187,7 +187,7 @@ class Job:
                 for partition, found in sorted(self.topics.get(port.source.topic, {}).items()):
                     yield port.name, partition, port, found
         # The frames of an edge come in one topic, whichever side they are for.
-        edges = {port.side: port for port in program.ports if port.source is None}
+        edges = {port.side: port for port in program.ports if port.source is None and not port.combined}
         layouts = {side: Layout(port.schema, updates=port.updates) for side, port in edges.items()}
         for partition, found in sorted(self.topics.get(f"edge.{program.name}", {}).items()):
             for offset, data in enumerate(found):

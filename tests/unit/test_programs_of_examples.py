@@ -10,7 +10,9 @@ import pytest
 
 import programs
 from programs import Job, messages, seeded
-from spillway.runtime.programs import cutting
+from spillway.runtime import frames
+from spillway.runtime.programs import compiler, cutting, states
+from spillway.runtime.tables import aggregation
 
 SECOND = 1000  # milliseconds
 START = 1_772_366_400_000
@@ -226,3 +228,31 @@ def test_tolls_follow_from_average_speeds(cut: int) -> None:
         expected[segment, iso(start * 60_000)] = cents
     assert found == expected
     assert len(job.table("blocked")) == len(blocked)
+
+
+@pytest.mark.parametrize("name", ["word-count", "ysb"])
+def test_what_a_batch_combines_is_merged_to_the_same_table(name: str) -> None:
+    dice = seeded(6)
+    given = programs.example(name)
+    made = {program.name: program for program in cutting.cut(given, programs.together(given))}
+    program = made["counts"]
+    (state,) = program.states
+    assert state.operator is not None
+    main, combined = program.ports
+    records = [(i, 0, START * 1000 + dice.randrange(60_000_000), f"k{dice.randrange(5)}") for i in range(200)]
+    running = [compiler.Loop(program).bind({"counts": states.made(state)}) for _ in range(2)]
+    running[0].run[main.label](0, records)
+
+    for part, at in enumerate(range(0, 200, 50)):
+        combiner = aggregation.combiner(state.operator, state.given[0], state.result)
+        for _, _, timestamp, *row in records[at : at + 50]:
+            combiner.record(timestamp, tuple(row))
+        rows = [(at, 0, last, key, folded) for key, folded, last in combiner.partials()]
+        layout = frames.Layout(combined.schema, combined=True)
+        (data,) = frames.Sender(layout, frames.Origin("x", 0), 1).frames(rows, 0, frames.Combined(at, at + 50, part))
+        running[1].run[combined.label](part, layout.rows(frames.read(data)))
+
+    one, other = ({key: value for *_, key, value in at.outputs["result"]} for at in running)
+    assert one == other
+    assert [at.letters for at in running] == [[], []]
+    assert len(one) >= 5

@@ -13,7 +13,10 @@ A frame is one msgpack array:
 | count | rows |
 | earliest | of the source records inside, when the first one came into its topic: milliseconds |
 | combined | (start, end, part) of an intent, where rows of a range were added up before they were sent; else nil |
-| rows | each `(offset, index, timestamp, column…)`, or `(offset, index, timestamp, old, new)` of a table |
+| rows | see below |
+
+A row is `(offset, index, timestamp, column…)`, an update of a table `(offset, index, timestamp, old, new)`, a combined
+row `(offset, index, timestamp, key, states)`.
 
 All rows that one input record has in an edge partition are in one frame, and positions never decrease from row to row.
 So a reader that keeps the highest position of each origin (and side) needs nothing else to skip what it has
@@ -126,13 +129,14 @@ def _tuple(types: tuple[Any, ...]) -> Any:
 class Layout:
     """The columns of an edge: how its rows become bytes and come back."""
 
-    def __init__(self, schema: Schema, *, updates: bool) -> None:
-        """Rows of the schema: records, or the old and the new row of an update."""
+    def __init__(self, schema: Schema, *, updates: bool = False, combined: bool = False) -> None:
+        """Rows of the schema: records, the old and the new row of an update, or keys with states of an aggregate."""
         self.schema = schema
         self.updates = updates
-        self.number = zlib.crc32(f"{'updates' if updates else 'records'}: {schema}".encode())
+        kind = "updates" if updates else "combined" if combined else "records"
+        self.number = zlib.crc32(f"{kind}: {schema}".encode())
         columns = tuple(_type(column.type) for column in schema)
-        carried = (_tuple(columns) | None,) * 2 if updates else columns
+        carried = (_tuple(columns) | None,) * 2 if updates else (_tuple(columns), list[Any]) if combined else columns
         unpack = msgspec.msgpack.Decoder(list[_tuple((int, int, int, *carried))]).decode  # type: ignore[misc]
         self._unpack: Callable[[bytes | msgspec.Raw], list[Row]] = unpack
 

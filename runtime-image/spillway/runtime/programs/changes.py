@@ -68,6 +68,16 @@ class Writer:
         else:
             rows = flow.row(given) if isinstance(flow, Records) else flow.new
         call = f"{function}({place.timestamp}, {rows})"
+        self._behind(step, side, call, place)
+
+    def merged(self, step: Step, place: Place) -> None:
+        """Merge states that a batch has combined, and go on with the updates."""
+        self._to.line(place, f"# {step.name} (aggregate): states of a batch", step.name)
+        merge = self._to.bind(f"merge_{identifier(step.name)}", f"at.states[{step.name!r}].merge")
+        self._behind(step, MAIN, f"{merge}(key, states, timestamp)", place)
+
+    def _behind(self, step: Step, side: int, call: str, place: Place) -> None:
+        """The loop over what a table object gives."""
         if place.timed:
             self._to.line(place, f"found = {call}", step.name)
             self._to.stamp(step.name, place)

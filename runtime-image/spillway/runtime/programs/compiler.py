@@ -216,6 +216,8 @@ def _taken_apart(port: Port, writer: records.Writer) -> str:
     """The target of the loop over rows of a frame."""
     if port.updates:
         return "index, (_, _, timestamp, old, new)"
+    if port.combined:
+        return "index, (_, _, timestamp, key, states)"
     variables = writer.port_variables(port)
     return f"index, {tuple_of(['_', '_', 'timestamp', *(variables[column.name] for column in port.schema)])}"
 
@@ -241,7 +243,9 @@ def _body(port: Port, writer: records.Writer, place: Place) -> None:
         update = writer.bind(f"update_{identifier(port.name)}", f"at.states[{port.name!r}].update")
         writer.line(place, f"for timestamp, old, new in {update}(timestamp, old, new):", port.label)
         place = place.nested(loop=True)
-    if port.into is None:
+    if port.combined:
+        writer.changes.merged(writer.program.step(port.into or ""), place)
+    elif port.into is None:
         writer.node(port.name, flow, place)
     else:
         writer.step(writer.program.step(port.into), port.side, flow, place)

@@ -186,6 +186,8 @@ class _Cut:
                     given = self.pruned.given(head, side)
                     updates = any(self.updates[name] for name in names)
                     yield Port(head.name, None, side, given.schema, updates, into=head.name)
+                    if head.aggregate is not None and not updates:
+                        yield self._combined(head)
                 for name in names:
                     source = self.parts[name]
                     if name not in self.home and not isinstance(source, Operator):
@@ -197,6 +199,12 @@ class _Cut:
                 assert isinstance(table, Table)  # noqa: S101 - it would not be broadcast
                 schema = self.pruned.given(part, OTHER).schema
                 yield Port(table.name, table, OTHER, schema, updates=True, into=name, broadcast=True)
+
+    def _combined(self, head: Operator) -> Port:
+        """The port of an aggregate whose records a batch has combined: rows that come and go are never combined."""
+        result = self.relations[head.name]
+        keys = pruning.kept(result.schema, result.key or ())
+        return Port(head.name, None, MAIN, keys, updates=False, into=head.name, combined=True)
 
     def _topic(self, source: Stream | Table, readers: Iterable[str]) -> Port:
         """The port of a topic, with the columns that somebody here reads."""

@@ -40,6 +40,8 @@ class Port:
         into: the step that takes what comes in here; None where the topic is a node of its own, with its readers.
         kept: whether the rows of a user's table are kept, so that readers are told what a row was before.
         broadcast: whether each owner reads all partitions of this topic beside its input.
+        combined: whether keys with states come in, which a batch has made of the records of the same edge; the schema
+            is that of the keys.
     """
 
     name: str
@@ -50,13 +52,14 @@ class Port:
     into: str | None = None
     kept: bool = False
     broadcast: bool = False
+    combined: bool = False
 
     @property
     def label(self) -> str:
         """A name that no other port of the program has: of the topic, or of the side of the step that it leads to."""
         if self.source is not None and not self.broadcast:
             return self.name
-        return f"{self.into}.{_SIDES[self.side]}"
+        return f"{self.into}.combined" if self.combined else f"{self.into}.{_SIDES[self.side]}"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -226,6 +229,7 @@ def _port(port: Port) -> dict[str, Any]:
         "into": port.into,
         "kept": port.kept,
         "broadcast": port.broadcast,
+        "combined": port.combined,
     }
 
 
