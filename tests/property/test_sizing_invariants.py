@@ -71,12 +71,28 @@ def test_every_change_ends_within_the_bounds_and_the_limits_cut_growth_only(
 
 
 @given(STEPS, bounds(), POLICIES, st.integers(0, 20))
-def test_two_changes_are_never_closer_than_the_cooldown(
+def test_within_the_cooldown_of_a_change_there_is_only_growth_that_is_urgent(
     steps: list[Step], limits: Bounds, policy: SizePolicy, asked: int
 ) -> None:
-    changes = [now for now, _, decision in _run(steps, limits, policy, asked) if decision.action is not Action.HOLD]
+    run = _run(steps, limits, policy, asked)
+    changes = [(now, before, made) for now, before, made in run if made.action is not Action.HOLD]
 
-    assert all(later - earlier >= policy.cooldown for earlier, later in itertools.pairwise(changes))
+    for (earlier, _, _), (later, before, made) in itertools.pairwise(changes):
+        if later - earlier < policy.cooldown:
+            assert made.action is Action.GROW
+            assert made.need is not None
+            assert made.need >= before * policy.urgent
+
+
+@given(STEPS, bounds(), st.integers(0, 20))
+def test_when_everything_is_calm_enough_two_changes_are_never_closer_than_the_cooldown(
+    steps: list[Step], limits: Bounds, asked: int
+) -> None:
+    patient = SizePolicy(datetime.timedelta(seconds=60), datetime.timedelta(seconds=300), urgent=1e9)
+    run = _run(steps, limits, patient, asked)
+    changes = [now for now, before, made in run if made.action is not Action.HOLD and before]
+
+    assert all(later - earlier >= patient.cooldown for earlier, later in itertools.pairwise(changes))
 
 
 @given(STEPS, bounds(), POLICIES, st.integers(0, 12))

@@ -79,7 +79,18 @@ CASES: dict[str, tuple[Sizing, tuple[Action, Reason, int]]] = {
         _decide(2, 7, _watched((-800, 7), (-400, 2))),
         (DOWN, Reason.NEED_FELL, 2),
     ),
-    "within the cooldown a burst waits": (_decide(7, 2, _watched(*CALM, changed=-59)), (HOLD, Reason.COOLDOWN, 2)),
+    "within the cooldown a little more waits": (
+        _decide(6, 5, _watched(*CALM, changed=-59)),
+        (HOLD, Reason.COOLDOWN, 5),
+    ),
+    "within the cooldown a burst does not wait": (
+        _decide(7, 5, _watched(*CALM, changed=-1)),
+        (UP, Reason.NEED_GREW, 7),
+    ),
+    "a burst at the bound is no reason to call": (
+        _decide(99, 8, _watched(*CALM, changed=-1)),
+        (HOLD, Reason.AT_MAX, 8),
+    ),
     "within the cooldown nothing shrinks": (_decide(2, 5, _watched(*CALM, changed=-59)), (HOLD, Reason.COOLDOWN, 5)),
     "within the cooldown what fits is steady": (_decide(2, 2, _watched(*CALM, changed=-5)), (HOLD, Reason.STEADY, 2)),
     "after the cooldown it goes on": (_decide(7, 2, _watched(*CALM, changed=-60)), (UP, Reason.NEED_GREW, 7)),
@@ -168,8 +179,8 @@ LOST: dict[str, tuple[Sizing, str]] = {
     ),
     "max": (_decide(9.5, 2), "not 10: max is 8"),
     "the cooldown": (
-        _decide(7, 2, _watched(*CALM, changed=-20)),
-        "not 7: the last change was 20 s ago, the cooldown has 40 s left",
+        _decide(6, 5, _watched(*CALM, changed=-20)),
+        "not 6: the last change was 20 s ago, the cooldown has 40 s left",
     ),
     "an old need": (
         _decide(2, 7, _watched((-400, 2), (-240, 5), (-200, 3))),
@@ -189,7 +200,7 @@ def test_what_lost_is_told_with_its_reason(sentence: str) -> None:
 
 def test_a_hold_says_how_long_it_lasts_at_least() -> None:
     held = {
-        _decide(7, 2, _watched(*CALM, changed=-20)).again: 40,
+        _decide(6, 5, _watched(*CALM, changed=-20)).again: 40,
         _decide(2, 5, _watched((-100, 2))).again: 200,
         _decide(2, 5, _watched((-400, 5), (-240, 2))).again: 300 - 250,
         _decide(7, Present(3, 5), _watched(*CALM, changed=-90)).again: 30,
@@ -223,7 +234,7 @@ def test_a_need_is_forgotten_when_a_newer_one_is_as_large() -> None:
 def test_a_clock_that_was_set_back_ends_in_one_cooldown_not_in_hours_of_waiting() -> None:
     hours_ahead = dataclasses.replace(_watched(*CALM), changed=_after(7200))
 
-    found = _decide(7, 2, hours_ahead)
+    found = _decide(6, 5, hours_ahead)
 
     assert (found.reason, found.again) == (Reason.COOLDOWN, POLICY.cooldown)
     assert found.history.changed == NOON

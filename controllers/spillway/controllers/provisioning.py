@@ -9,8 +9,9 @@ A plan holds until one of these, in this order:
 4. Less comes, by `policy.hysteresis`. How soon that is given back is `sizing`'s business.
 5. It is `REVIEW` old: costs were measured anew since.
 
-From 2 on paradigms are as they run: a switch is `switching`'s to decide. In 3 to 5 segments stay as they are, unless
-that is not feasible. Without fresh rates of all sources the plan that there is holds: missing data is no calm.
+From 2 on paradigms are as they run: a switch is `switching`'s to decide. In 3 to 5 segments stay as they are; where
+that is not feasible others are tried, at most every `RETHINK`. Without fresh rates of all sources the plan that there
+is holds: missing data is no calm.
 
 The load that is planned for is V, as `bursts` estimates it for each source, and where it is on a ramp (`trends`) what
 it will be when pods that are asked for now have started; and what it takes to get rid of a backlog within `DRAIN`. With
@@ -43,6 +44,9 @@ from spillway.model.operators import Paradigm
 # A review costs some milliseconds, up to a second for the largest jobs: 1 % of a core at the most. Shorter: for
 # nothing, because costs are averages over longer than this. Longer: wrong costs are believed for longer.
 REVIEW = datetime.timedelta(seconds=10)
+# To find out that nothing is feasible means to try everything: up to a second for large jobs. Shorter: a job without
+# room has no time for anything else. Longer: a job whose load has outgrown its segments waits for others.
+RETHINK = datetime.timedelta(seconds=60)
 # A backlog is late already, so it should go fast; but what is started for it is idle afterwards, for the whole
 # scale-down delay. Pods need about ten seconds to start, so 10 s would pay for twice the backlog. 120 s: two minutes
 # of broken promise after each burst.
@@ -90,7 +94,8 @@ class Backlog:
 class History:
     """What is remembered between ticks: detectors of the sources, and the plan with what it was made for.
 
-    `recent` has the last rates of each source, `rising` since when more comes than was planned for. `slots` is the most
+    `recent` has the last rates of each source, `rising` since when more comes than was planned for, `rethought`
+    when other segments were last thought of. `slots` is the most
     that a plan asked for since operators went to batches: they come back, and need them then.
     """
 
@@ -98,6 +103,7 @@ class History:
     seen: Mapping[str, datetime.datetime] = dataclasses.field(default_factory=lambda: MappingProxyType({}))
     recent: Mapping[str, tuple[float, ...]] = dataclasses.field(default_factory=lambda: MappingProxyType({}))
     rising: datetime.datetime | None = None
+    rethought: datetime.datetime | None = None
     planned: Planned | None = None
     workload: Mapping[str, float] = dataclasses.field(default_factory=lambda: MappingProxyType({}))
     at: datetime.datetime | None = None
@@ -161,7 +167,7 @@ def decide(
         return _kept(Reason.LOOKING, f"hold for {LOOK.total_seconds():g} s: {why}", _inputs(workload), history)
     if reason is Reason.STEADY:
         return _kept(reason, why, _inputs(workload), history)
-    planned = _plan(dataclasses.replace(problem, workload=workload), reason, running, history)
+    planned, rethought = _plan(dataclasses.replace(problem, workload=workload), reason, running, history, now)
     plan = planned.plan
     slots = plan.slots if plan else 0
     history = dataclasses.replace(
@@ -170,6 +176,7 @@ def decide(
         workload=MappingProxyType(workload),
         at=now,
         rising=None,
+        rethought=rethought,
         slots=max(slots, history.slots) if running.visiting else slots,
     )
     sentence = f"{why}; {planned.sentence}"
@@ -270,17 +277,20 @@ def _due(
     return Reason.STEADY, "hold: the plan was made for this load"
 
 
-def _plan(problem: Problem, reason: Reason, running: Running, history: History) -> Planned:
-    """The plan: with segments as they are if that will do."""
+def _plan(
+    problem: Problem, reason: Reason, running: Running, history: History, now: datetime.datetime
+) -> tuple[Planned, datetime.datetime | None]:
+    """The plan, with segments as they are if that will do; and when others were last thought of."""
     if reason is Reason.FIRST:
-        return planner.plan(problem)
+        return planner.plan(problem), None
     problem = _as_it_runs(problem, running)
     keep = history.planned.plan if history.planned and reason is not Reason.SWITCHED else None
     if keep is not None:
-        kept = planner.plan(problem, keep=keep)
-        if kept.feasible:
-            return kept
-    return planner.plan(problem)
+        kept, last = planner.plan(problem, keep=keep), history.rethought
+        if kept.feasible or (last is not None and datetime.timedelta(0) <= now - last < RETHINK):
+            return kept, last
+        return planner.plan(problem), now
+    return planner.plan(problem), history.rethought
 
 
 def _as_it_runs(problem: Problem, running: Running) -> Problem:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 
-from spillway.model.execution import Mode
+from spillway.model.execution import Mode, Policy
 
 # Pods start within seconds and drain within a few more; a restore takes up to a minute. What takes longer is stuck
 # (no node, a lost pod), and must not block the other direction for good. Shorter: a burst turns a drain around that
@@ -14,6 +14,8 @@ SETTLE = datetime.timedelta(seconds=120)
 # The driver publishes each second or faster, the manager asks every few. After 30 s several in a row were lost, and a
 # load can have doubled; holding is safe in both directions.
 STALE = datetime.timedelta(seconds=30)
+# With the usual headroom of 20 %.
+URGENT = 1.25
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -53,14 +55,21 @@ class Bounds:
 class SizePolicy:
     """How to act; the fields of the job's `policy` that concern sizes.
 
+    `urgent` is 1/(1 - headroom): a need beyond that many times what is there is for a load that nobody can carry now.
     Decide more often than every `stale_after`: a longer pause is a gap, after which the scale-down delay starts anew.
     """
 
     cooldown: datetime.timedelta
     scale_down_delay: datetime.timedelta
     mode: Mode = Mode.APPLY
+    urgent: float = URGENT
     stale_after: datetime.timedelta = STALE
     settle: datetime.timedelta = SETTLE
+
+    @classmethod
+    def of(cls, policy: Policy) -> SizePolicy:
+        """The same as a manifest has it."""
+        return cls(policy.cooldown.timedelta, policy.scale_down_delay.timedelta, policy.mode, 1 / (1 - policy.headroom))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ its memory in a `History` that the caller stores and passes back.
 Rules, in the order in which they are asked; the first that answers wins:
 
 1. Input that makes no sense (naive times, bounds that cross, negative sizes) changes nothing.
-2. Within the cooldown of the last change nothing changes.
+2. Within the cooldown of the last change nothing changes, but for growth that is urgent (by `SizePolicy.urgent`): what
+   is there can't do what comes, not even with all of its headroom.
 3. A size outside the bounds goes to the bound, whatever is measured: a person asked for it.
 4. Without a recommendation, or with a stale one, nothing changes. A failed measurement is not a load of zero.
 5. One direction at a time: while a change is under way, only a change in the same direction is added, for at most
@@ -152,10 +153,12 @@ def decide(
 
 
 def _cooling(case: _Case) -> _Answer | None:
-    """Rule 2. Where nothing is due anyway, the other rules give the reason."""
+    """Rule 2. Where nothing is due anyway, or more than can be had, the other rules give the reason."""
     asked, bounds = case.present.asked, case.bounds
     due = case.need if case.need is not None else min(max(asked, bounds.min), bounds.max)
     if case.since_change >= case.policy.cooldown or due == asked:
+        return None
+    if asked < case.bounds.max and case.need is not None and case.need >= asked * case.policy.urgent:
         return None
     left = case.policy.cooldown - case.since_change
     lost = Alternative(

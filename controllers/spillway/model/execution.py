@@ -138,7 +138,8 @@ class Policy(Part):
         description="Distance between switching over and switching back, as a share of the threshold.",
     )
     cooldown: Pause = Field(
-        quantities.Duration.parse("60s"), description="Least time between two resizes; switches are not held back."
+        quantities.Duration.parse("60s"),
+        description="Least time between two resizes; growth that can't wait, and switches, are not held back.",
     )
     scale_down_delay: Pause = Field(
         quantities.Duration.parse("300s"), description="Capacity is given back when it was not needed for so long."

@@ -88,11 +88,7 @@ class Steered:
         """`problem` has the costs that are believed, by operator or by segment; `job` has the segments."""
         self._platform, self._policy, self._least = platform, policy, least
         self._problem = _of_segments(job, problem)
-        self._sizes = SizePolicy(
-            datetime.timedelta(seconds=policy.cooldown.seconds),
-            datetime.timedelta(seconds=policy.scale_down_delay.seconds),
-            policy.mode,
-        )
+        self._sizes = SizePolicy.of(policy)
         self._history = tick.History()
         self._workers, self._executors = History(), History()
         self._factors = dict.fromkeys(job.segments, 1.0)
@@ -118,13 +114,14 @@ class Steered:
             name: SegmentWish(0, switched.get(name) or self._runs(name), self._cores(name, plan, seen))
             for name in seen.segments
         }
-        said = decision.switch if switched else decision.provision
+        provision = decision.provision
+        said = decision.switch if switched else provision
         sizes = (("slots", workers), ("cores", executors))
         resized = [f"{what}: {size.sentence}" for what, size in sizes if _acts(size)]
-        sentence = said.sentence if switched or not resized else "; ".join([said.sentence, *resized])
-        return Wish(
-            segments, workers.size, executors.size, str(said.reason), sentence, plan.predicted if plan else None
-        )
+        needed = provision.planned.sentence if provision.planned and provision.slots is not None else said.sentence
+        sentence = said.sentence if switched or not resized else "; ".join([needed, *resized])
+        predicted = plan.predicted if plan else None
+        return Wish(segments, workers.size, executors.size, str(said.reason), sentence, predicted)
 
     def _learn(self, name: str, segment: SegmentSeen, span: datetime.timedelta) -> None:
         """What a slot really does, and by what factor records are dearer than was believed."""
