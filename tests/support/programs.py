@@ -15,9 +15,11 @@ import msgspec
 import yaml
 
 from spillway.controllers import acceptance
-from spillway.model import types
+from spillway.expressions import relations
+from spillway.model import topology, types
 from spillway.model.kafka import Distribution, Stream, Table
 from spillway.model.streamjob import Spec
+from spillway.model.topology import Draft
 from spillway.model.types import Column, Schema
 from spillway.runtime import frames, functions
 from spillway.runtime.codecs import reading, writing
@@ -99,14 +101,16 @@ def loaded(given: Spec, folder: Path = EXAMPLES) -> dict[str, Function]:
 def together(given: Spec, *, sources: bool = False) -> dict[str, tuple[str, ...]]:
     """Segments that are as large as they can be; with streams as heads of their own, if so asked."""
     small = {table.name for table in given.tables if table.distribution is Distribution.BROADCAST}
+    found, _ = relations.infer(topology.build(Draft.of(given))[0])
     home = {stream.name: stream.name for stream in given.streams} if sources else {}
     members = {name: [name] for name in home}
     for operator in given.operators:
-        keyed = operator.aggregate or (operator.join and operator.join.table not in small)
+        looks_up = operator.join and operator.join.table in small and not found[operator.reads[0]].is_table
+        keyed = operator.aggregate or (operator.join and not looks_up)
         above = "" if keyed or operator.input is None else operator.input
         home[operator.name] = home.get(above, operator.name)
         members.setdefault(home[operator.name], []).append(operator.name)
-    return {name: tuple(found) for name, found in members.items()}
+    return {name: tuple(inside) for name, inside in members.items()}
 
 
 class Job:

@@ -99,6 +99,21 @@ def test_rows_of_one_record_are_never_taken_apart() -> None:
         Sender(LAYOUT, ORIGIN, 1).frames(rows, 0, most=700)
 
 
+def test_a_record_that_can_not_be_sent_is_told_and_all_others_are_sent() -> None:
+    rows = [(i, 0, 0, "\ud800" if i == 7 else "x" * (900 if i == 3 else 5), None, i) for i in range(12)]
+    told: list[tuple[str, int, int]] = []
+
+    found = Sender(LAYOUT, ORIGIN, 1).frames(
+        rows, 0, most=700, refused=lambda error, offset, index: told.append((str(error), offset, index))
+    )
+
+    sent = [row[0] for data in found for row in LAYOUT.rows(frames.read(data))]
+    assert sent == [0, 1, 2, 4, 5, 6, 8, 9, 10, 11]
+    assert [(offset, index) for _, offset, index in told] == [(3, 0), (7, 0)]
+    assert "a message holds 700" in told[0][0]
+    assert "surrogates not allowed" in told[1][0]
+
+
 def test_no_rows_make_no_frame() -> None:
     assert Sender(LAYOUT, ORIGIN, 1).frames([], 0) == []
 

@@ -10,6 +10,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
+import confluent_kafka
 import msgspec
 import pytest
 
@@ -604,3 +605,44 @@ def test_names_that_look_like_one_another_or_like_the_code_stay_apart() -> None:
         assert job.letters == []
         assert [row["as"] for row in job.rows("text-text")] == [0, 1, 14, 14, 15, 15]
         assert job.table("text") == {b"x": {"k": "x", "record": 3}}
+
+
+def test_two_tables_join_as_they_change() -> None:
+    text = """
+streams: [{name: events, topic: events, columns: 'k string, a bigint'}]
+tables: [{name: towns, topic: towns, key: [k], columns: 'k string, town string'}]
+operators:
+  - {name: counts, input: events, aggregate: {by: [k], values: ["count(*) as n"]}}
+  - {name: placed, input: counts, join: {table: towns, by: [k], type: full}}
+  - {name: shown, input: placed, select: [k, "coalesce(town, '?') as town", "coalesce(n, 0L) as n"]}
+  - {name: sums, input: shown, aggregate: {by: [town], values: ["sum(n) as n"]}}
+outputs: [{name: r, input: sums, topic: r}, {name: s, input: shown, topic: s}]
+"""
+    spec = programs.spec(text)
+    for segments in (cutting.alone(spec), programs.together(spec), programs.together(spec, sources=True)):
+        job = programs.Job(spec, segments, partitions=3)
+        towns = [
+            Message(i, value, key)
+            for i, (key, value) in enumerate(
+                [
+                    (b"x", b'{"k": "x", "town": "A"}'),
+                    (b"y", b'{"k": "y", "town": "A"}'),
+                    (b"z", b'{"k": "z", "town": "B"}'),
+                    (b"y", b'{"k": "y", "town": "B"}'),
+                    (b"z", None),
+                ]
+            )
+        ]
+        job.run({"events": messages([{"k": k} for k in "xxywwz"]), "towns": towns})
+
+        assert job.letters == []
+        assert {row["town"]: row["n"] for row in job.table("r").values()} == {"A": 2, "B": 1, "?": 3}
+        assert set(job.table("s")) == {b"w", b"x", b"y", b"z"}
+
+
+def test_messages_of_the_kafka_client_are_what_is_asked_for() -> None:
+    sent = confluent_kafka.Message("events", 0, 7, b"k", b'{"k": "x", "a": 1, "b": 10}', None, None, (1, 5))
+    running = bound(loop(FILTERED, "positive", "divided"))
+    running.run["events"]([sent])
+
+    assert [row[:3] for row in running.outputs["r"]] == [(7, 0, 5000)]

@@ -44,6 +44,7 @@ VERSION = 1
 MAX_BYTES = 1_000_000
 
 Row = tuple[Any, ...]
+Refused = Callable[[Exception, int, int], None]  # the error, and the position of the record
 
 
 class FrameError(TerminalError):
@@ -190,28 +191,38 @@ class Sender:
         self._pack = _header(layout, origin, epoch, side)
 
     def frames(
-        self, rows: Sequence[Row], earliest: int, combined: Combined | None = None, most: int = MAX_BYTES
+        self,
+        rows: Sequence[Row],
+        earliest: int,
+        combined: Combined | None = None,
+        *,
+        most: int = MAX_BYTES,
+        refused: Refused | None = None,
     ) -> list[bytes]:
         """The frame of these rows; several where one would be too large for a message.
 
-        Raises FrameError where rows of one record, which can't be taken apart, or a value alone don't fit.
+        Rows of one record that don't fit into a message, and values that have no bytes (half a surrogate pair), are
+        told to `refused`, and all others are sent; without it, FrameError is raised.
         """
         if not rows:
             return []
-        try:
-            body = _pack(rows)
-        except (ValueError, TypeError, OverflowError) as error:  # a text with half a surrogate pair, say
-            message = f"rows from {rows[0][:2]} to {rows[-1][:2]} can't be written: {error}"
-            raise FrameError(message) from None
         first, last = rows[0][:2], rows[-1][:2]
-        data = self._pack(first, last, len(rows), earliest, combined, msgspec.Raw(body))
-        if len(data) <= most:
-            return [data]
-        if combined is not None or first == last:
-            message = f"{len(rows)} rows of one record take {len(data)} bytes; a message holds {most}"
-            raise FrameError(message)
-        cut = _cut(rows)
-        return [*self.frames(rows[:cut], earliest, None, most), *self.frames(rows[cut:], earliest, None, most)]
+        try:
+            data = self._pack(first, last, len(rows), earliest, combined, msgspec.Raw(_pack(rows)))
+        except (ValueError, TypeError, OverflowError) as error:
+            wrong = f"rows from {first} to {last} can't be written: {error}"
+        else:
+            if len(data) <= most:
+                return [data]
+            wrong = f"{len(rows)} rows of one record take {len(data)} bytes; a message holds {most}"
+        if combined is None and first != last:
+            cut = _cut(rows)
+            halves = (rows[:cut], rows[cut:])
+            return [data for half in halves for data in self.frames(half, earliest, most=most, refused=refused)]
+        if refused is None:
+            raise FrameError(wrong)
+        refused(FrameError(wrong), first[0], first[1])
+        return []
 
     def marker(self) -> bytes:
         """A frame without rows: readers learn its epoch."""
