@@ -15,6 +15,7 @@ from spillway.controllers.protocol.messages import (
     Assign,
     Cancel,
     Done,
+    Fenced,
     Intent,
     Join,
     Lead,
@@ -36,6 +37,7 @@ PROGRAMS = st.sampled_from("AB")
 MESSAGES = st.one_of(
     st.builds(Lead, st.integers(1, 3), st.sampled_from(["d1", "d2"])),
     st.builds(Join, st.sampled_from(["w0", "w1"]), st.sampled_from("xyz")),
+    st.builds(Fenced, LEADERS, OWNERS),
     st.builds(Plan, LEADERS, st.integers(1, 3), st.just(())),
     st.builds(Prepare, LEADERS, PLACES, EPOCHS, st.none() | OWNERS, PROGRAMS),
     st.builds(Prepared, PLACES, EPOCHS, OWNERS, st.sampled_from(["", "no"])),

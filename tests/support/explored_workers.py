@@ -36,6 +36,8 @@ def concerns(before: log.State, me: Owner, message: messages.Any) -> bool:
     """Whether a message that counts can matter to a slot at all; nothing that doesn't is put into its inbox."""
     if isinstance(message, messages.Join):
         return message.slot == me.slot
+    if isinstance(message, messages.Fenced):
+        return message.owner == me
     if isinstance(message, messages.Prepare):
         return message.heir == me
     if not isinstance(message, messages.Assign | messages.Release | messages.Cancel):

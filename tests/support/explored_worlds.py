@@ -14,6 +14,9 @@ WHOLE = {
     "a change of the program, and a slot that is followed while it lives": Config(
         records=(1,), moves=1, kinds=("slot doubles",), slots=1
     ),
+    "a move of the only slot, which is wrongly suspected": Config(
+        records=(1,), moves=1, kinds=("slot suspected",), slots=1
+    ),
     "a move, and a driver that dies or is followed while it lives": Config(
         records=(1,), moves=1, kinds=("driver dies", "driver doubles")
     ),
@@ -47,6 +50,7 @@ WITHOUT = {
         records=(1,), moves=0, faults=2, kinds=("slot doubles",), slots=1, swift=True, watch=False,
         keep=Rules(fence=False),
     ),
+    "tell": Config(records=(1,), moves=1, kinds=("slot suspected",), slots=1, keep=Rules(tell=False)),
     "lead": Config(records=(0, 0), moves=2, limit=1, kinds=("driver doubles",), keep=Rules(lead=False)),
     "epoch": Config(
         records=(1,), moves=1, kinds=("slot doubles",), slots=1, swift=True, keep=Rules(epoch=False)

@@ -11,6 +11,7 @@ from spillway.controllers.protocol.messages import (
     Assign,
     Cancel,
     Done,
+    Fenced,
     Intent,
     Join,
     Lead,
@@ -219,7 +220,7 @@ def test_a_takeover_fences_then_reads_then_assigns() -> None:
     second = driver.knows(knowledge.fenced(driver.me, W0)).asked
 
     driver.knows(knowledge.committed(driver.me, P, 5))
-    assert (first, second) == ((Fence(W0),), (ReadCommitted(P), ReadCommitted(Q)))
+    assert (first, second) == ((Fence(W0),), (Append(Fenced(1, W0)), ReadCommitted(P), ReadCommitted(Q)))
 
     assert driver.says == [Assign(1, P, 2, W1, "A", 5, takeover=True)]
 
@@ -230,8 +231,11 @@ def test_an_heir_runs_the_program_of_its_victim_first() -> None:
     driver.me = knowledge.fenced(knowledge.silent(driver.me, W0), W0)
     driver.me = knowledge.committed(driver.me, P, 5)
 
-    assert driver.hears().says == [Assign(1, P, 2, W1, "A", 5, takeover=True)]
-    assert Prepare(1, P, 3, W1, "B") in driver.written
+    assert driver.hears().written == [
+        Fenced(1, W0),
+        Assign(1, P, 2, W1, "A", 5, takeover=True),
+        Prepare(1, P, 3, W1, "B"),
+    ]
 
 
 def test_who_is_heard_of_again_in_time_keeps_what_it_has() -> None:
@@ -245,7 +249,7 @@ def test_who_is_heard_of_behind_the_fence_doesnt() -> None:
     driver = holding()
     fenced = knowledge.fenced(knowledge.silent(driver.me, W0), W0)
 
-    assert driver.knows(knowledge.heard(fenced, W0)).asked == (ReadCommitted(P), ReadCommitted(Q))
+    assert driver.knows(knowledge.heard(fenced, W0)).asked[1:] == (ReadCommitted(P), ReadCommitted(Q))
 
 
 def test_another_process_of_a_slot_means_that_the_first_is_lost() -> None:

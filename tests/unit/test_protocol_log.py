@@ -9,6 +9,7 @@ from spillway.controllers.protocol.messages import (
     Assign,
     Cancel,
     Done,
+    Fenced,
     Intent,
     Join,
     Lead,
@@ -35,6 +36,7 @@ OPEN = log.folded([Intent(1, 1, BATCH, (Range(Q, 0, 5),), combined=True)], OWNED
     {
         "a higher leader": (LED, Lead(2, "d2")),
         "a plan": (LED, Plan(1, 1, ())),
+        "the end of a life": (OWNED, Fenced(1, W0)),
         "another life of a slot": (LED, Join("w0", "c")),
         "a takeover by a higher epoch": (ASKED, Assign(1, P, 3, W1, "A", 0, takeover=True)),
         "a try to move with a higher epoch": (OWNED, Prepare(1, P, 5, W1, "A")),
@@ -60,6 +62,8 @@ def test_it_counts(before: log.State, message: messages.Any) -> None:
     {
         "a second leader of the same number": (LED, Lead(1, "d2")),
         "what a lower leader writes": (log.folded([Lead(2, "d2")], ASKED), Cancel(1, P, 2, "Unwanted")),
+        "the end of an earlier life": (log.folded([Join("w0", "c")], OWNED), Fenced(1, W0)),
+        "the end of an engine, which ends with its leader": (OWNED, Fenced(1, BATCH)),
         "an older plan": (log.folded([Plan(1, 2, ())], LED), Plan(1, 2, ())),
         "a takeover that somebody was faster with": (OWNED, Assign(1, P, 1, W1, "A", 0, takeover=True)),
         "a move of what nobody has": (LED, Prepare(1, P, 1, W1, "A")),
@@ -96,6 +100,12 @@ def test_nobody_owns_a_partition_between_the_cut_and_the_next_owner() -> None:
 
 def test_each_process_of_a_slot_is_another_life() -> None:
     assert log.folded([Join("w0", "c")], LED).living("w0") == Owner("w0", 2)
+
+
+def test_a_slot_has_no_life_between_its_fence_and_its_next_process() -> None:
+    fenced = log.folded([Fenced(1, W0)], LED)
+
+    assert (fenced.living("w0"), log.folded([Join("w0", "c")], fenced).living("w0")) == (None, Owner("w0", 2))
 
 
 def test_the_engine_lives_as_long_as_its_driver_leads() -> None:

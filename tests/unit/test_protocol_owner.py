@@ -18,7 +18,7 @@ from spillway.controllers.protocol.effects import (
     Stop,
     Warm,
 )
-from spillway.controllers.protocol.messages import Assign, Cancel, Join, Prepare, Prepared, Release, Released
+from spillway.controllers.protocol.messages import Assign, Cancel, Fenced, Join, Prepare, Prepared, Release, Released
 from spillway.controllers.protocol.owner import Phase, Work
 from spillway.controllers.protocol.slot import Slot
 from spillway.controllers.protocol.values import Owner, Partition
@@ -170,10 +170,10 @@ def test_it_prepares_and_says_so() -> None:
 
 @pytest.mark.parametrize(
     "message",
-    [Join("w0", "another"), Assign(1, Q, 8, OTHER, "A", 0, takeover=True)],
-    ids=["another process is this slot", "a partition of its own is taken over"],
+    [Join("w0", "another"), Fenced(1, ME)],
+    ids=["another process is this slot", "it was fenced"],
 )
-def test_who_is_given_up_drops_everything(message: Join | Assign) -> None:
+def test_who_is_given_up_drops_everything(message: Join | Fenced) -> None:
     both = slot.hear(WORKING, Assign(1, Q, 7, ME, "A", 0, takeover=False), True)[0]
 
     at, asked = slot.hear(both, message, True)

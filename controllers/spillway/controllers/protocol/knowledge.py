@@ -72,7 +72,7 @@ class Leader:
         return self.asked > 0 and not self.leads and asking not in self.pending
 
     def lost(self, owner: Owner) -> bool:
-        """Whether an owner is given up: silent, fenced, or followed by a later life."""
+        """Whether an owner is given up: silent, fenced, or not the present life."""
         return owner in self.silent or owner in self.fenced or owner != self.log.living(owner.slot)
 
     def living(self, slot: str | None) -> Owner | None:

@@ -42,10 +42,12 @@ def due(me: Leader, keep: rules.Rules = rules.ALL) -> tuple[Leader, Effects]:
         return me, ()
     me = _tidied(me)
     busy = {getattr(asked.message, "partition", None) for asked in me.pending if isinstance(asked, effects.Append)}
+    over = [owner for owner in sorted(me.fenced) if owner.slot != ENGINE and owner == me.log.living(owner.slot)]
     intents = takeover.intents(me, keep)
     room = me.limit - sum(_moving(holding) for holding in me.log.holdings.values())
     room -= sum(isinstance(a, effects.Append) and isinstance(a.message, messages.Prepare) for a in me.pending)
-    asked: list[effects.Any] = []
+    ends = [effects.Append(messages.Fenced(me.asked, owner)) for owner in over if keep.tell]
+    asked: list[effects.Any] = [end for end in ends if end not in me.pending]
     for place in sorted({*me.log.holdings, *me.wanted} - busy):
         steps = intents[place] if place in intents else _step(me, place, room, keep)
         room -= sum(isinstance(a, effects.Append) and isinstance(a.message, messages.Prepare) for a in steps)

@@ -7,6 +7,7 @@ writes need not know whether somebody else was faster; it reads its message back
 A message counts if
 
 - `Lead` has a higher number than any before; any other message of a leader has the number of the one that leads;
+- `Fenced` names the present life of a slot;
 - `Prepare` has a higher epoch than was ever named for the partition, and no other try to move it is under way;
 - `Prepared`, `Release`, `Released`, `Cancel` name the try that is under way, the first and third by its heir and
   owner; `Cancel` stands before `Released`;
@@ -51,11 +52,11 @@ class State:
     intent: int = 0
 
     def living(self, slot: str) -> Owner | None:
-        """The last life of a slot, or of the batch engine; whether it still lives, the log can't say."""
+        """The present life of a slot, or of the batch engine; whether it is alive, the log can't say."""
         if slot == ENGINE:
             return Owner(ENGINE, self.leader) if self.leader else None
         member = self.members.get(slot)
-        return Owner(slot, member.incarnation) if member else None
+        return Owner(slot, member.incarnation) if member and not member.fenced else None
 
     def intent_of(self, partition: Partition) -> messages.Intent | None:
         """The open intent that names a partition."""
@@ -93,6 +94,11 @@ def _read(state: State, message: messages.Any, keep: rules.Rules) -> State | Non
             return dataclasses.replace(state, members=state.members.put(message.slot, member))
         case messages.FromLeader() if message.leader != state.leader and (keep.lead or message.leader > state.leader):
             return None
+        case messages.Fenced():
+            if message.owner.slot == ENGINE or state.living(message.owner.slot) != message.owner:
+                return None
+            over = state.members[message.owner.slot]._replace(fenced=True)
+            return dataclasses.replace(state, members=state.members.put(message.owner.slot, over))
         case messages.Plan():
             if state.plan and message.number <= state.plan.number:
                 return None

@@ -59,6 +59,18 @@ class Join(Message, frozen=True):
     process: Name
 
 
+class Fenced(FromLeader, frozen=True):
+    """A slot's life is over: its transactional id has been fenced.
+
+    Should it be alive, it learns that from here, also if it never has anything to commit; then it begins another life.
+
+    Attributes:
+        owner: the slot, and which life of it.
+    """
+
+    owner: Owner
+
+
 class Segment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A segment as it is planned.
 
@@ -239,4 +251,4 @@ class Snapshot(Message, frozen=True):
     intent: Count
 
 
-Any = Lead | Join | Plan | Prepare | Prepared | Release | Released | Cancel | Assign | Intent | Done | Snapshot
+Any = Lead | Join | Fenced | Plan | Prepare | Prepared | Release | Released | Cancel | Assign | Intent | Done | Snapshot

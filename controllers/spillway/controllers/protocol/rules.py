@@ -15,6 +15,7 @@ class Rules:
     Attributes:
         flush: an offset is committed only after all outputs of what lies below it are acknowledged.
         fence: a takeover fences the victim's transactional id before it reads the committed offset.
+        tell: a fence is told in the log, so that who has nothing to commit learns of it too.
         lead: what a lower leader writes into the control log is ignored by everyone.
         epoch: per input partition, a reader skips frames of an older epoch than it has seen.
         marker: after a takeover the heir puts an empty frame of its epoch on every partition of its output edges.
@@ -25,6 +26,7 @@ class Rules:
 
     flush: bool = True
     fence: bool = True
+    tell: bool = True
     lead: bool = True
     epoch: bool = True
     marker: bool = True

@@ -42,13 +42,13 @@ def hear(slot: Slot, message: messages.Any, counted: bool, keep: rules.Rules = r
     match message:
         case messages.Join() if message.slot == slot.me.slot:
             return fenced(slot)
+        case messages.Fenced() if message.owner == slot.me:
+            return fenced(slot)
         case messages.Prepare() if message.heir == slot.me:
             return slot, (effects.Warm(message.partition, message.epoch, message.program),)
         case messages.Assign() if message.owner == slot.me:
             work, asked = owner.assigned(message, keep)
             return put(slot, work), asked
-        case messages.Assign() if message.partition in slot.works and message.takeover:
-            return fenced(slot)  # so it was fenced, and would learn that at its next commit, if it has one to make
         case messages.Assign() if message.partition in slot.works:
             rest = slot.works.drop(message.partition)
             return dataclasses.replace(slot, works=rest), (effects.Stop(message.partition),)

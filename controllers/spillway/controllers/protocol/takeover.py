@@ -1,7 +1,7 @@
 """Partitions that nobody released: of owners that are lost, of engines that died with an intent open, or of nobody.
 
-Fence the victim's transactional id, then read what it committed, then give the partition to an heir under a new epoch
-(rule *fence*). The heir runs the victim's program: only with that it can pass the barrier.
+Fence the victim's transactional id and say so in the log, then read what it committed, then give the partition to an
+heir under a new epoch (rule *fence*). The heir runs the victim's program: only with that it can pass the barrier.
 
 An open intent comes before anything else (rule *finish*). All of its positions were committed in one transaction, so
 once the engine that ran it is fenced, it is either committed, and only has to be closed, or it is run again by the

@@ -89,7 +89,14 @@ class Holding(NamedTuple):
 
 
 class Member(NamedTuple):
-    """Who is a slot now."""
+    """Who is a slot now.
+
+    Attributes:
+        incarnation: its life.
+        process: which process that is.
+        fenced: whether that life is over, though no other has begun.
+    """
 
     incarnation: Count
     process: Name
+    fenced: bool = False
