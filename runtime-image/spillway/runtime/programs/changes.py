@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from spillway import expressions
+from spillway.expressions.terms import Column
 from spillway.model.operators import PythonKind
 from spillway.model.types import Schema
 from spillway.runtime import functions
@@ -253,6 +254,7 @@ class Writer:
         return self._to.outside("one", step, single)
 
     def _define(self, lines: list[str], owner: str) -> None:
+        self._to.functions.add(0, "", owner)
         self._to.functions.add(1, lines, owner)
 
     def _projected(self, row: str, flow: Changes, schema: Schema) -> str:
@@ -302,6 +304,14 @@ class Writer:
             ],
             edge.label,
         )
+        projected = [
+            f"    {row} = {self._projected(row, at, edge.schema)}" for row in ("old", "new") if layout != edge.schema
+        ]
+        if self._stays(edge):
+            lines.append(f"    partition = {key}(old if new is None else new)")
+            lines += [*projected, f"    {to}[partition]((offset, index, timestamp, old, new))"]
+            self._define(lines, edge.label)
+            return
         lines += [
             "    before = after = None",
             "    if old is not None:",
@@ -315,11 +325,7 @@ class Writer:
             "        except Exception as error:",
             "            new = None",
             "            refused(error, offset, index)",
-            *(
-                f"    {row} = {self._projected(row, at, edge.schema)}"
-                for row in ("old", "new")
-                if layout != edge.schema
-            ),
+            *projected,
             "    if before is not None and after is not None and before != after:",
             f"        {to}[before]((offset, index, timestamp, old, None))",
             f"        {to}[after]((offset, index, timestamp, None, new))",
@@ -327,6 +333,12 @@ class Writer:
             f"        {to}[before if after is None else after]((offset, index, timestamp, old, new))",
         ]
         self._define(lines, edge.label)
+
+    def _stays(self, edge: Edge) -> bool:
+        """Whether rows never change their partition: it depends on the key of their table alone."""
+        of_table = self._to.exits.table_key(edge.sources[0])
+        terms = [expressions.check_item(text, self._to.exits.layout(edge.sources[0])) for text in edge.key or ()]
+        return all(isinstance(item.expression.term, Column) and item.columns[0] in of_table for item in terms)
 
     def output(self, output: Output, flow: Changes, place: Place) -> None:
         """As a message with the new row; in a changelog, a row that is gone as an empty one."""

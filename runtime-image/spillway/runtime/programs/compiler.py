@@ -130,6 +130,7 @@ def _written(program: Program, writer: records.Writer, sampled: int) -> Lines:
     text.add(1, "counted, spent, passes = at.counted, at.spent, at.passes", "")
     text.extend(writer.bound)
     text.extend(writer.functions)
+    text.add(0, "", "")
     for _, loop in loops:
         text.extend(loop)
     named = ", ".join(f"{port.label!r}: run_{identifier(port.label)}" for port, _ in loops)

@@ -208,6 +208,7 @@ class Writer:
         while self._later:
             head, name, flow, place = self._later.pop()
             self.out = Lines()
+            self.out.add(0, "", name)
             self.out.add(1, head, name)
             self.node(name, flow, place)
             self.functions.extend(self.out)
