@@ -182,6 +182,18 @@ def test_a_switch_begins_segments_elsewhere_and_keeps_the_slots_for_the_way_back
     assert {segment.paradigm for segment in back.plan.segments} == {Paradigm.RECORD}
 
 
+def test_where_batches_can_not_keep_up_slots_are_asked_for_to_come_back() -> None:
+    calm = _after(100_000, 4)
+    there = Running(frozenset({"views"}), frozenset({"views"}), NOON + datetime.timedelta(seconds=5))
+    slow = dataclasses.replace(_problem(), room=Room(40, 1))
+    made = _tick(400_000, calm.history, 6, running=there, problem=slow)
+    by_record = _tick(400_000, NOTHING, problem=slow)
+
+    assert made.planned is not None
+    assert not made.planned.feasible
+    assert (made.slots or 0) >= (by_record.slots or 0) > (calm.slots or 0)
+
+
 @pytest.mark.parametrize(
     ("arrivals", "told"),
     [

@@ -9,7 +9,7 @@ are those of the plan for the highest rate. What differs beside the decisions:
   rebalance (3 s for what moves), Flink restarts the job (30 s);
 - Spillway's slots are one pool, as partitions of all segments are spread over all of them; the others have slots for
   each segment. `static` is the plan for the highest rate of the trace, and never changes;
-- batches, which only Spillway has: one executor core is always there, and paid for, and up to eight may be had.
+- batches, which only Spillway has: `WARM` executor cores are always there, and paid for, and up to eight may be had.
 
 KEDA's lag threshold is chosen for each trace, as the best of `GRID`, with the first seed: so it knows the trace before.
 """
@@ -51,8 +51,10 @@ PROMISE = Promise(0.5, 0.99)
 SLOTS, CORES = 64, 8
 HOP = Moments(0.003, 0.003**2)
 SCHEDULE = Moments(0.05, 0.02**2)  # 40 to 60 ms for a warm session
-# What a core does beside what a slot does. With Arrow and vectorised functions it can be more, with row functions less.
-SPEEDUP = 2.0
+WARM = 4  # `executors.min`: about what a burst needs until pods have started
+# What a core does beside what a slot does, an assumption: the paper on two paradigms has 2.1 to 3.2 for its workloads.
+# With vectorised functions it can be more, with functions of single rows it is less.
+SPEEDUP = 2.5
 # Seconds of a pod's capacity that are one lagThreshold; from 2.5 on pods would be full before one is added.
 GRID = (0.5, 1.0, 1.75, 2.5)
 
@@ -116,10 +118,10 @@ def job(trace: Trace, asked: Problem) -> Job:
 
 def spillway(trace: Trace, seed: int, speedup: float = SPEEDUP, cores: int = CORES) -> Run:
     """Ours."""
-    platform = Platform(cores=min(1, cores), cores_most=cores, slots_most=SLOTS)
+    platform = Platform(cores=min(WARM, cores), cores_most=cores, slots_most=SLOTS)
     rate = trace.rate(0.0)
     asked = problem(rate, speedup, cores)
-    least = steered.Least(1, min(1, cores))
+    least = steered.Least(1, min(WARM, cores))
     truth = job(trace, asked)
     return steered.run(planned(rate), asked, trace, platform, JobPolicy(), least, truth=truth, seed=seed)
 

@@ -9,6 +9,9 @@ A plan holds until one of these, in this order:
 4. Less comes, by `policy.hysteresis`. How soon that is given back is `sizing`'s business.
 5. It is `REVIEW` old: costs were measured anew since.
 
+Slots of operators that are in batches for a burst are held, for they come back; and where batches can't keep the
+promise either, as many are asked for as it takes to come back under this load.
+
 From 2 on paradigms are as they run: a switch is `switching`'s to decide. In 3 to 5 segments stay as they are; where
 that is not feasible others are tried, at most every `RETHINK`. Without fresh rates of all sources the plan that there
 is holds: missing data is no calm.
@@ -168,8 +171,9 @@ def decide(
     if reason is Reason.STEADY:
         return _kept(reason, why, _inputs(workload), history)
     planned, rethought = _plan(dataclasses.replace(problem, workload=workload), reason, running, history, now)
-    plan = planned.plan
-    slots = plan.slots if plan else 0
+    slots = planned.plan.slots if planned.plan else 0
+    if running.visiting and not planned.feasible:
+        slots = max(slots, _way_back(dataclasses.replace(problem, workload=workload), running))
     history = dataclasses.replace(
         history,
         planned=planned,
@@ -291,6 +295,13 @@ def _plan(
             return kept, last
         return planner.plan(problem), now
     return planner.plan(problem), history.rethought
+
+
+def _way_back(problem: Problem, running: Running) -> int:
+    """The slots with which those that went to batches could come back, which do not keep up there."""
+    back = dataclasses.replace(running, batches=running.batches - running.visiting)
+    plan = planner.plan(_as_it_runs(problem, back)).plan
+    return plan.slots if plan else 0
 
 
 def _as_it_runs(problem: Problem, running: Running) -> Problem:
