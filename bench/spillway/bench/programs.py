@@ -7,6 +7,7 @@ chain is filter, select, python, filter, select, as between two keyed operators.
 from __future__ import annotations
 
 import dataclasses
+import statistics
 import sys
 import time
 import zlib
@@ -162,9 +163,23 @@ def _chain() -> None:
         batches = [found[i : i + size] for i in range(0, len(found), size)]
         work = by_edge(loop.bind({}, {"sums": READERS}), "real.main", batches)
         _say(f"  {size} in a call", f"{per_record(work):.3f}")
-    _say(f"  {POLL} in a call, written by hand without counters and checks", f"{per_record(_by_hand(batches)):.3f}")
+    by_hand = _by_hand(batches)
+    _say(f"  {POLL} in a call, written by hand without counters and checks", f"{per_record(by_hand):.3f}")
+    ratios = sorted(_ratio(work, by_hand) for _ in range(20))
+    spread = f"({ratios[2]:.2f}-{ratios[-3]:.2f})"
+    _say("  generated / by hand, in turn A B B A", f"{statistics.median(ratios):.2f}", spread)
     work = by_edge(_without_function().bind({}, {"sums": READERS}), "real.main", batches)
     _say(f"  {POLL} in a call, without the function of the user", f"{per_record(work):.3f}")
+
+
+def _ratio(one: Callable[[], None], other: Callable[[], None]) -> float:
+    """How much more the one takes; a machine that slows down slows down both."""
+    times = []
+    for work in (one, other, other, one):
+        start = time.process_time_ns()
+        work()
+        times.append(time.process_time_ns() - start)
+    return (times[0] + times[3]) / (times[1] + times[2])
 
 
 def _by_hand(batches: Sequence[Sequence[Any]]) -> Callable[[], None]:
