@@ -205,6 +205,37 @@ def test_without_retention_nothing_is_dropped() -> None:
     assert table.late == 0
 
 
+def test_what_is_as_old_as_the_retention_is_still_kept() -> None:
+    groups, windows = _table("count(*) as n", retention="1s"), _table("count(*) as n", window=(10, 10), retention="1s")
+    _run(groups, (0, "GER", 1), (1000 * MS, "US", 1))
+    _run(windows, (0, "GER", 1), (1010 * MS - 1, "US", 1))
+
+    assert _run(groups, (0, "GER", 1)) == [(0, ("GER", 1), ("GER", 2))]
+    assert _run(groups, (1000 * MS, "GER", 1)) == [(1000 * MS, ("GER", 2), ("GER", 3))]
+    assert _run(windows, (0, "GER", 1)) == [(0, ("GER", 0, 10 * MS, 1), ("GER", 0, 10 * MS, 2))]
+    assert (groups.late, windows.late) == (0, 0)
+
+
+def test_rows_of_windows_stay_with_the_readers_of_a_table_of_a_table_too() -> None:
+    columns = "country string, window_start timestamp, window_end timestamp"
+    table = _table(
+        "count(*) as n", window=(10, 10), retention="1s", columns=columns, key=("country", "window_start", "window_end")
+    )
+    table.update(0, None, ("GER", 0, 5 * MS))
+
+    updates = table.update(2000 * MS, None, ("US", 2000 * MS, 2005 * MS))
+
+    assert updates == [(2000 * MS, None, ("US", 2000 * MS, 2010 * MS, 1))]
+    assert len(table.stores[0]) == 1
+
+
+def test_an_update_whose_own_time_ends_its_window_is_late() -> None:
+    table = _table("count(*) as n", window=(10, 10), retention="1s")
+
+    assert table.merge(("GER", 0, 10 * MS), [3], 5000 * MS) == []
+    assert (table.late, len(table.stores[0])) == (1, 0)
+
+
 def test_what_is_dropped_is_a_tombstone_and_lateness_survives_a_restart() -> None:
     table, again = (_table("count(*) as n", window=(10, 10), retention="1s") for _ in range(2))
     _run(table, (0, "GER", 1))

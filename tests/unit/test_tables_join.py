@@ -40,6 +40,14 @@ def test_example_23_each_version_of_either_side_makes_one_of_the_result() -> Non
     assert join.get(("k",)) == ("k", 6, 6)
 
 
+def test_the_time_of_a_result_does_not_go_back() -> None:
+    join = _join("left")
+
+    assert join.left(5, None, ("k", 1)) == [(5, None, ("k", 1, None))]
+    assert join.left(3, ("k", 1), ("k", 2)) == [(5, ("k", 1, None), ("k", 2, None))]
+    assert join.right(4, None, ("k", 7)) == [(5, ("k", 2, None), ("k", 2, 7))]
+
+
 CASES: dict[str, list[Any]] = {
     "inner": [[], [("k", 1, 2)], []],
     "left": [[("k", 1, None)], [("k", 1, 2)], []],

@@ -120,6 +120,14 @@ def test_with_retention_a_late_row_updates_the_results_that_it_would_have_change
     assert _table(join, (4, "B", 3), (6, "B", 8)) == []
 
 
+def test_a_late_row_changes_nothing_from_the_next_version_on() -> None:
+    join = _joined("left", retention="1s")
+    _table(join, (5, "A", 5))
+    _stream(join, (3, "A"), (4, "A"), (5, "A"))
+
+    assert _table(join, (4, "A", 4)) == [(4, (4, "A", None), (4, "A", 4))]
+
+
 def test_of_an_inner_join_late_rows_insert_and_delete_results() -> None:
     join = _joined("inner", retention="1s")
     assert _stream(join, (5, "A")) == []

@@ -166,6 +166,7 @@ def test_a_record_that_is_taken_back_takes_its_results_with_it_and_leaves_partne
 
     assert first == [(3 * MS, ("A", 1, 7), None)]
     assert second == [(3 * MS, ("A", 2, 7), None), (3 * MS, None, ("A", None, 7)), (2 * MS, None, ("B", 2, None))]
+    assert _run(join, ("left", 4, ("A", 4))) == [(4 * MS, ("A", None, 7), ("A", 4, 7))]
     assert join.left_update(1 * MS, ("A", 1), None) == []
     assert join.left_update(1 * MS, (None, 1), None) == [(1 * MS, (None, 1, None), None)]
 

@@ -198,6 +198,7 @@ class _VersionStore(Store):
             restored=restored,
         )
         self._histories = histories
+        self._versions = 0
 
     def current(self, key: Version) -> Entry | None:
         """The version as (row,), because a deletion is one too."""
@@ -214,6 +215,7 @@ class _VersionStore(Store):
         if entry is None:
             if there:
                 del times[place], rows[place]
+                self._versions -= 1
             if not times:
                 del self._histories[of]
         elif there:
@@ -221,6 +223,7 @@ class _VersionStore(Store):
         else:
             times.insert(place, timestamp)
             rows.insert(place, entry[0])
+            self._versions += 1
 
     def scan(self, most: int) -> list[tuple[Version, Entry]]:
         """Some versions, at most so many."""
@@ -232,7 +235,7 @@ class _VersionStore(Store):
         return list(itertools.islice(versions, most))
 
     def __len__(self) -> int:
-        return sum(len(times) for times, _ in self._histories.values())
+        return self._versions
 
 
 def _key_codec(key_types: list[ColumnType]) -> tuple[Callable[[Key], bytes], Callable[[bytes], Key]]:
