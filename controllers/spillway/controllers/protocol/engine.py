@@ -64,9 +64,8 @@ def read_back(
     other partitions, and this one must not be released meanwhile.
     """
     intent = state.intent_of(back.partition)
-    barrier = (
-        max(barrier, *(part.stop for part in intent.ranges if part.partition == back.partition)) if intent else barrier
-    )
+    ranges = intent.ranges if intent else ()
+    barrier = max([barrier, *(part.stop for part in ranges if part.partition == back.partition)])
     inner, asked = slot.told(
         engine.slot, back.partition, lambda work: owner.read_back(work, back.epoch, barrier, engine.slot.me, keep)
     )

@@ -19,6 +19,7 @@ A resize, a switch of the paradigm and a change of the program differ in nothing
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable, Iterator
 
 from spillway.controllers.protocol import effects, messages, rules, takeover
 from spillway.controllers.protocol.knowledge import Leader, Target
@@ -41,20 +42,33 @@ def due(me: Leader, keep: rules.Rules = rules.ALL) -> tuple[Leader, Effects]:
     if not me.leads:
         return me, ()
     me = _tidied(me)
-    busy = {getattr(asked.message, "partition", None) for asked in me.pending if isinstance(asked, effects.Append)}
-    over = [owner for owner in sorted(me.fenced) if owner.slot != ENGINE and owner == me.log.living(owner.slot)]
+    waits = {getattr(message, "partition", None) for message in _written(me.pending)}
     intents = takeover.intents(me, keep)
-    room = me.limit - sum(_moving(holding) for holding in me.log.holdings.values())
-    room -= sum(isinstance(a, effects.Append) and isinstance(a.message, messages.Prepare) for a in me.pending)
-    ends = [effects.Append(messages.Fenced(me.asked, owner)) for owner in over if keep.tell]
-    asked: list[effects.Any] = [end for end in ends if end not in me.pending]
-    for place in sorted({*me.log.holdings, *me.wanted} - busy):
+    room = me.limit - sum(_moving(holding) for holding in me.log.holdings.values()) - _begun(me.pending)
+    asked = dict.fromkeys(_ends(me)) if keep.tell else {}  # ordered, and each only once
+    for place in sorted({*me.log.holdings, *me.wanted} - waits):
         steps = intents[place] if place in intents else _step(me, place, room, keep)
-        room -= sum(isinstance(a, effects.Append) and isinstance(a.message, messages.Prepare) for a in steps)
-        asked += [step for step in steps if step not in me.pending and step not in asked]
-    cancelled = [a.message for a in asked if isinstance(a, effects.Append) and isinstance(a.message, messages.Cancel)]
+        room -= _begun(steps)
+        asked |= dict.fromkeys(steps)
+    new = tuple(effect for effect in asked if effect not in me.pending)
+    cancelled = [message for message in _written(new) if isinstance(message, messages.Cancel)]
     failed = {message.partition for message in cancelled if message.reason in FAILURES}
-    return dataclasses.replace(me, pending=me.pending | {*asked}, failed=me.failed | failed), tuple(asked)
+    return dataclasses.replace(me, pending=me.pending.union(new), failed=me.failed | failed), new
+
+
+def _written(asked: Iterable[effects.Any]) -> Iterator[messages.Any]:
+    return (effect.message for effect in asked if isinstance(effect, effects.Append))
+
+
+def _begun(asked: Iterable[effects.Any]) -> int:
+    """How many moves begin with this."""
+    return sum(isinstance(message, messages.Prepare) for message in _written(asked))
+
+
+def _ends(me: Leader) -> Effects:
+    """Tell those who were fenced, as long as the log takes them for living."""
+    over = [owner for owner in sorted(me.fenced) if owner.slot != ENGINE and owner == me.log.living(owner.slot)]
+    return tuple(effects.Append(messages.Fenced(me.asked, owner)) for owner in over)
 
 
 def _moving(holding: Holding) -> bool:

@@ -16,7 +16,7 @@ from spillway.controllers.protocol import messages
 from spillway.controllers.protocol.values import ProtocolError
 
 VERSION = 1
-# Kafka takes messages of 1 MiB with its headers unless told otherwise. The largest message is the snapshot: 40 bytes for
+# Kafka takes messages of 1 MiB with their headers unless told otherwise. The largest is the snapshot: 40 bytes for
 # each partition and 64 for the hash of its program, as much again while it moves. Room for 9000 at rest.
 LARGEST = 1_000_000
 
