@@ -526,6 +526,8 @@ outputs: [{name: r, input: placed, topic: r}]
 
     assert out(other) == [{"k": "x", "town": "A"}]
     assert [(letter.port, letter.operator) for letter in one.letters] == [("placed.other", "placed.other")]
+    other.run["placed.other"]([Message(0, b"?", b"y")])
+    assert out(other) == [{"k": "x", "town": "A"}]  # of the record with the same offset in another topic
     one.run["placed.other"]([Message(2, None, b"x")])
     other.run["events"](messages([{"k": "x"}], start=1))
     assert len(out(other)) == 1

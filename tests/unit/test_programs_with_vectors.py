@@ -173,3 +173,30 @@ outputs: [{name: r, input: odd, topic: r}]
 
     assert job.letters == []
     assert {row["k"]: row["n"] for row in job.table("r").values()} == {"b": 1, "c": 3}
+
+
+def test_behind_a_join_of_streams_each_pair_is_judged_alone() -> None:
+    text = """
+streams:
+  - {name: lefts, topic: lefts, columns: 'k string, a bigint'}
+  - {name: rights, topic: rights, columns: 'k string, b bigint'}
+operators:
+  - {name: both, input: lefts, join: {stream: rights, by: [k], within: 10s}}
+  - {name: called, input: both, python: {function: "m:f", as: map, vectorised: true, returns: 'a bigint, b bigint'}}
+  - {name: last, input: called, select: ["a div b as q"]}
+outputs: [{name: r, input: last, topic: r}]
+"""
+
+    def fragile(batch: pa.RecordBatch) -> pa.RecordBatch:
+        if 5 in batch["b"].to_pylist():
+            message = "no fives"
+            raise ValueError(message)
+        return batch
+
+    spec = programs.spec(text)
+    job = programs.Job(spec, programs.together(spec), {"m:f": Function("m:f", fragile, "d")})
+    job.programs = tuple(sorted(job.programs, key=lambda program: ["rights", "lefts", "both"].index(program.name)))
+    job.run({"lefts": messages([{"k": "x", "a": 10}]), "rights": messages([{"k": "x", "b": b} for b in (1, 0, 5, 2)])})
+
+    assert [row["q"] for row in job.rows("r")] == [10, 5]
+    assert [letter.operator for letter in job.letters] == ["called", "last"]

@@ -100,17 +100,20 @@ class Writer:
         function = self._to.outside("all", step, apply)
         variables = self._to.names.columns(apply.result)
         time = self._to.names.new("time", name)
+        # Behind a join of streams, which has taken the record in, each pair is judged alone.
+        joins = (other.operator.join for other in self._to.program.steps)
+        wrong = "refused" if any(join is not None and join.stream is not None for join in joins) else "failed"
         into = ", ".join(["offset", "index", time, *variables.values()])
         waiting = f"waiting_{identifier(name)}"
         self._to.line(place, f"# {name} (python): all records at once", name)
         self._to.line(place, f"if {waiting}:", name)
-        self._to.out.add(place.indent + 1, f"for {into} in {function}({waiting}, at, {name!r}):", name)
+        self._to.out.add(place.indent + 1, f"for {into} in {function}({waiting}, at, {name!r}, {wrong}):", name)
         inner = dataclasses.replace(place, indent=place.indent + 3, loops=2, timestamp=time)
         self._to.out.add(place.indent + 2, "try:", name)
         self._to.count(name, inner)
         self._to.node(name, Records(variables), inner)
         self._to.out.add(place.indent + 2, "except Exception as error:", name)
-        self._to.out.add(place.indent + 3, "failed(error, offset, index)", name)
+        self._to.out.add(place.indent + 3, f"{wrong}(error, offset, index)", name)
         self._to.out.add(place.indent + 1, f"{waiting}.clear()", name)
 
 

@@ -209,7 +209,8 @@ def _around(port: Port, head: str, body: Lines, few: str, indent: int) -> Lines:
     out.lines += ["    " * indent + line for line in body.lines]
     out.owners += body.owners
     out.add(indent + 1, "except Exception as error:", port.label)
-    out.add(indent + 2, "failed(error, offset, index)", port.label)
+    # Positions of a broadcast table are not those of the input: nothing that was sent is to be taken back.
+    out.add(indent + 2, f"{'refused' if port.broadcast else 'failed'}(error, offset, index)", port.label)
     return out
 
 

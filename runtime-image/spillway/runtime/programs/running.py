@@ -76,7 +76,7 @@ def clock_cost(clock: Clock) -> int:
 
 
 class Running:
-    """What `Loop.bind` gives; the generated code calls `failed` and `refused`, nobody else does."""
+    """What `Loop.bind` gives. The generated code calls `failed` and `refused`; who makes frames takes `refused` too."""
 
     def __init__(
         self,

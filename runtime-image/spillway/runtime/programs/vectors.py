@@ -18,19 +18,17 @@ from spillway.model.types import ColumnType, Kind, Schema
 from spillway.runtime.functions import Function, FunctionError
 
 Row = tuple[Any, ...]
+Failed = Callable[[Exception, int, int, str], None]
 ROW = "_row"  # the column of a flatMap that says of which row of the batch a row was made
 _ADDRESS = 3  # offset, index and timestamp stand before the columns
 
 
 class Accounts(Protocol):
-    """Where a call is noted, and a dead letter goes; `running.Running` is one."""
+    """Where a call is noted; `running.Running` is one."""
 
     passes: list[int]
     spent: list[int]
     numbers: dict[str, int]
-
-    def failed(self, error: Exception, offset: int, index: int, operator: str = "") -> None:
-        """Write a letter."""
 
 
 def returns(python: Python, given: Schema) -> Schema:
@@ -53,8 +51,8 @@ class Vectors:
         gives = self.result if self._as is not PythonKind.FILTER else Schema()
         self._gives = pyarrow.schema([(column.name, self._type(column.type)) for column in gives])
 
-    def __call__(self, rows: Sequence[Row], at: Accounts, operator: str) -> Iterator[Row]:
-        """What comes of rows that begin with their offset, index and timestamp."""
+    def __call__(self, rows: Sequence[Row], at: Accounts, operator: str, failed: Failed) -> Iterator[Row]:
+        """What comes of rows that begin with their offset, index and timestamp; records that raise are told."""
         start, count = time.perf_counter_ns(), len(rows)
         try:
             found = self._applied(rows)
@@ -64,7 +62,7 @@ class Vectors:
                 try:
                     found += self._applied([row]) if count > 1 else self._raised(error)
                 except Exception as own:
-                    at.failed(own, row[0], row[1], operator)
+                    failed(own, row[0], row[1], operator)
         number = at.numbers[operator]
         at.spent[number] += time.perf_counter_ns() - start
         at.passes[number] += count
