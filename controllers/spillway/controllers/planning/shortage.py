@@ -37,7 +37,7 @@ def explained(
     sentence = f"infeasible: {_sentence(operators, reason, enough, draft, reach)}"
     if keep is not None:
         sentence += "; segments and paradigms were kept, so plan again without"
-    limits = tuple(dict.fromkeys([sentence, *_limits(operators, draft)]))
+    limits = tuple(limit for limit in dict.fromkeys(_limits(operators, draft)) if limit != sentence)
     lost = [Alternative(texts.cost(f.draft.slots, f.draft.cores), _late(f)) for f in failed[:1]]
     return Planned(
         False,
