@@ -45,7 +45,7 @@ MESSAGES = st.one_of(
     st.builds(Released, PLACES, EPOCHS, OWNERS, OFFSETS),
     st.builds(Cancel, LEADERS, PLACES, EPOCHS, st.just("Unwanted")),
     st.builds(Assign, LEADERS, PLACES, EPOCHS, OWNERS, PROGRAMS, OFFSETS, st.booleans()),
-    st.builds(Intent, LEADERS, st.integers(1, 3), OWNERS, st.tuples(RANGES), st.booleans()),
+    st.builds(Intent, LEADERS, st.integers(1, 3), OWNERS, PROGRAMS, st.tuples(RANGES), st.booleans()),
     st.builds(Done, LEADERS, st.integers(1, 3)),
 )  # fmt: skip
 LOGS = st.lists(MESSAGES, max_size=40).map(lambda rest: [Lead(1, "d1"), *rest])

@@ -81,19 +81,17 @@ def settled(driver: Driver, asked: tuple[effects.Any, ...], keep: Rules) -> Driv
 def _task(driver: Driver, run: effects.Run) -> Task:
     """The frames that an intent makes, whoever runs it."""
     epochs = dict(run.epochs)
-    holdings = driver.leader.log.holdings
-    program = holdings[run.intent.ranges[0].partition].program
     queues: list[list[AnyFrame]] = [[] for _ in driver.sent]
     if run.intent.combined:
         sources = tuple(Source(p, epochs[p], start, stop) for p, start, stop in run.intent.ranges)
         for edge, queue in enumerate(queues):
             mine = tuple(s for s in sources if any(r % len(queues) == edge for r in range(s.start, s.stop)))
-            queue += [Combined(mine, program, part, PARTS) for part in range(PARTS) if mine]
+            queue += [Combined(mine, run.intent.program, part, PARTS) for part in range(PARTS) if mine]
     else:
         for partition, start, stop in run.intent.ranges:
             for record in range(start, stop):
                 at = Position(record, 0)
-                frame = Frame(partition, epochs[partition], holdings[partition].program, at, at, 1)
+                frame = Frame(partition, epochs[partition], run.intent.program, at, at, 1)
                 queues[record % len(queues)].append(frame)
     return Task(run.intent, tuple(tuple(queue) for queue in queues))
 

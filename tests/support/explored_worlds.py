@@ -91,6 +91,9 @@ WIDE = {
         records=(4, 3, 3), slots=3, edges=2, faults=6, moves=5, late=3, engine=True, frame=3, batch=2, readers=True
     ),
     "batches": Config(records=(4, 3), faults=8, moves=4, late=3, engine=True, frame=2, batch=3, begin="batch"),
+    "new programs in batches": Config(
+        records=(3, 3), slots=1, faults=4, moves=4, engine=True, begin="batch", kinds=("driver dies", "driver doubles"),
+    ),
     "one slot": Config(records=(5,), slots=1, faults=9, moves=5, late=2, frame=3),
     "zombies": Config(
         records=(3, 3), faults=8, moves=4, engine=True,

@@ -12,7 +12,7 @@ from spillway.controllers.protocol.values import ENGINE, Owner, Partition, Range
 P, Q = Partition("s", 0), Partition("s", 1)
 ONE, TWO, W0 = Owner(ENGINE, 1), Owner(ENGINE, 2), Owner("w0", 1)
 ENDS = {P: 10, Q: 7}
-INTENT = Intent(1, 1, ONE, (Range(P, 4, 10), Range(Q, 0, 7)), combined=True)
+INTENT = Intent(1, 1, ONE, "A", (Range(P, 4, 10), Range(Q, 0, 7)), combined=True)
 
 
 class Driver:
@@ -80,6 +80,13 @@ def test_it_proposes_nothing_while_it_waits_or_runs() -> None:
     assert at.proposes({P: 99, Q: 99}) == ()
 
 
+def test_an_intent_runs_one_program_that_of_which_more_is_waiting() -> None:
+    at = owning().hears(Prepare(1, Q, 3, ONE, "B"), Release(1, Q, 3), Released(Q, 3, ONE, 0))
+    at.hears(Assign(1, Q, 3, ONE, "B", 0, takeover=False))
+
+    assert at.proposes() == (Append(Intent(1, 1, ONE, "B", (Range(Q, 0, 7),), combined=True)),)
+
+
 def test_it_proposes_nothing_where_nothing_has_come() -> None:
     assert owning().proposes({P: 4, Q: 0}) == ()
 
@@ -96,7 +103,7 @@ def test_an_intent_runs_commits_and_is_done() -> None:
     at.hears(Done(1, 1))
     (after,) = at.proposes({P: 12, Q: 7})
     assert isinstance(after, Append)
-    assert after.message == Intent(1, 2, ONE, (Range(P, 10, 12),), combined=True)
+    assert after.message == Intent(1, 2, ONE, "A", (Range(P, 10, 12),), combined=True)
 
 
 def test_an_intent_that_is_committed_is_not_run_again_before_its_end_is_read() -> None:
@@ -141,14 +148,14 @@ def test_below_its_barrier_it_works_without_combining() -> None:
 
     (asked,) = at.reads_back(P, 1, 3).proposes()
 
-    assert asked == Append(Intent(1, 1, ONE, (Range(P, 0, 10),), combined=False))
+    assert asked == Append(Intent(1, 1, ONE, "A", (Range(P, 0, 10),), combined=False))
 
 
 def test_asked_to_release_below_its_barrier_it_still_gets_there() -> None:
     at = Driver(1, Lead(1, "d1")).hears(Assign(1, P, 1, ONE, "A", 0, takeover=True))
     at.reads_back(P, 1, 3).hears(Prepare(1, P, 2, W0, "A"), Release(1, P, 2))
 
-    assert at.proposes({P: 3}) == (Append(Intent(1, 1, ONE, (Range(P, 0, 3),), combined=False)),)
+    assert at.proposes({P: 3}) == (Append(Intent(1, 1, ONE, "A", (Range(P, 0, 3),), combined=False)),)
 
 
 def test_an_engine_is_another_one_under_each_leader() -> None:

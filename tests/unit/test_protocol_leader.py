@@ -274,7 +274,7 @@ OPEN: tuple[messages.Any, ...] = (
     *JOINS,
     Lead(1, "d1"),
     *(Assign(1, place, 1, BATCH, "A", 0, takeover=True) for place in (P, Q)),
-    Intent(1, 1, BATCH, (Range(P, 0, 5), Range(Q, 0, 3)), combined=True),
+    Intent(1, 1, BATCH, "A", (Range(P, 0, 5), Range(Q, 0, 3)), combined=True),
 )
 
 

@@ -28,7 +28,7 @@ OWNED = log.folded([Assign(1, P, 1, W0, "A", 0, takeover=True), Assign(1, Q, 1, 
 PREPARED = log.folded([Prepare(1, P, 2, W1, "B"), Prepared(P, 2, W1)], OWNED)
 ASKED = log.folded([Release(1, P, 2)], PREPARED)
 CUT = log.folded([Released(P, 2, W0, 7)], ASKED)
-OPEN = log.folded([Intent(1, 1, BATCH, (Range(Q, 0, 5),), combined=True)], OWNED)
+OPEN = log.folded([Intent(1, 1, BATCH, "A", (Range(Q, 0, 5),), combined=True)], OWNED)
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ OPEN = log.folded([Intent(1, 1, BATCH, (Range(Q, 0, 5),), combined=True)], OWNED
         "a way back before the cut": (ASKED, Cancel(1, P, 2, "Unwanted")),
         "the heir at the cut": (CUT, Assign(1, P, 2, W1, "B", 7, takeover=False)),
         "another heir at the cut": (CUT, Assign(1, P, 2, BATCH, "C", 7, takeover=False)),
-        "an intent of who has the partition": (OWNED, Intent(1, 1, BATCH, (Range(Q, 0, 5),), combined=True)),
+        "an intent of who has the partition": (OWNED, Intent(1, 1, BATCH, "A", (Range(Q, 0, 5),), combined=True)),
         "an intent that is done": (OPEN, Done(1, 1)),
         "an engine for an open intent": (OPEN, Assign(1, Q, 2, Owner(ENGINE, 2), "A", 0, takeover=True)),
     }.values(),
@@ -79,9 +79,10 @@ def test_it_counts(before: log.State, message: messages.Any) -> None:
         "a way back behind the cut": (CUT, Cancel(1, P, 2, "ReleaseLate")),
         "an heir before the cut": (ASKED, Assign(1, P, 2, W1, "B", 7, takeover=False)),
         "an heir beside the cut": (CUT, Assign(1, P, 2, W1, "B", 8, takeover=False)),
-        "an intent on what it doesn't have": (OWNED, Intent(1, 1, BATCH, (Range(P, 0, 5),), combined=True)),
-        "an intent with an old number": (OPEN, Intent(1, 1, BATCH, (Range(Q, 5, 6),), combined=True)),
-        "an intent beside an open one": (OPEN, Intent(1, 2, BATCH, (Range(Q, 5, 6),), combined=True)),
+        "an intent on what it doesn't have": (OWNED, Intent(1, 1, BATCH, "A", (Range(P, 0, 5),), combined=True)),
+        "an intent of another program": (OWNED, Intent(1, 1, BATCH, "B", (Range(Q, 0, 5),), combined=True)),
+        "an intent with an old number": (OPEN, Intent(1, 1, BATCH, "A", (Range(Q, 5, 6),), combined=True)),
+        "an intent beside an open one": (OPEN, Intent(1, 2, BATCH, "A", (Range(Q, 5, 6),), combined=True)),
         "a slot for an open intent": (OPEN, Assign(1, Q, 2, W0, "A", 0, takeover=True)),
         "the end of what isn't open": (OWNED, Done(1, 1)),
         "a snapshot": (CUT, log.snapshot(OWNED, 5)),

@@ -22,7 +22,7 @@ ASSIGN = Assign(leader=2, partition=PLACE, epoch=5, owner=W0, program="ab12", st
         Plan(1, 4, (Segment("views", "ab12", Paradigm.BATCH, 8, 2, 15),)),
         ASSIGN,
         Prepared(PLACE, 6, W0, "no such function: ads.enrich"),
-        Intent(1, 1, Owner(ENGINE, 1), (Range(PLACE, 0, 10),), combined=True),
+        Intent(1, 1, Owner(ENGINE, 1), "ab12", (Range(PLACE, 0, 10),), combined=True),
     ],
     ids=lambda message: type(message).__name__,
 )

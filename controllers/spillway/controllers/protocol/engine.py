@@ -14,8 +14,9 @@ Below the barrier of a takeover rows aren't combined: their frames have position
 
 from __future__ import annotations
 
+import collections
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from spillway.controllers.protocol import effects, log, messages, owner, rules, slot
 from spillway.controllers.protocol.slot import Effects, Slot
@@ -94,22 +95,32 @@ def _open(engine: Engine, state: log.State, keep: rules.Rules) -> tuple[Engine, 
 def propose(engine: Engine, state: log.State, ends: Mapping[Partition, int], combine: bool) -> tuple[Engine, Effects]:
     """The next intent: of these partitions, those that the engine has and that are free, up to these offsets.
 
-    They are of one segment, and `combine` says whether its program can. A partition that is to be released is free too
-    as long as it hasn't passed its barrier. From now on the end of its range is that barrier: the intent may count, and
-    nobody knows before it is read back.
+    They are of one segment, and `combine` says whether its program can. While that changes, some have the old program
+    and some the new one: an intent runs one, that of which more is waiting. A partition that is to be released is free
+    too as long as it hasn't passed its barrier. From now on the end of its range is that barrier: the intent may count,
+    and nobody knows before it is read back.
     """
-    free = [engine.slot.works[partition] for partition in sorted(ends) if partition in engine.slot.works]
-    free = [
-        work for work in free if work.processes and work.barrier is not None and not state.intent_of(work.partition)
-    ]
-    free = [work for work in free if ends[work.partition] > work.position]
+    free = [work for work in _free(engine, state, ends) if ends[work.partition] > work.position]
     if engine.proposed or not free:
         return engine, ()
+    waiting = collections.Counter[str]()
+    for work in free:
+        waiting[work.program] += ends[work.partition] - work.position
+    program = max(waiting, key=lambda one: (waiting[one], one))
+    free = [work for work in free if work.program == program]
     ranges = tuple(Range(work.partition, work.position, ends[work.partition]) for work in free)
     together = combine and all(work.passed for work in free)
-    intent = messages.Intent(state.leader, state.intent + 1, engine.slot.me, ranges, together)
+    intent = messages.Intent(state.leader, state.intent + 1, engine.slot.me, program, ranges, together)
     inner = _bounded(engine.slot, intent)
     return dataclasses.replace(engine, slot=inner, proposed=intent), (effects.Append(intent),)
+
+
+def _free(engine: Engine, state: log.State, asked: Iterable[Partition]) -> Iterator[owner.Work]:
+    """Those of the partitions that the engine can work on now."""
+    for partition in sorted(asked):
+        work = engine.slot.works.get(partition)
+        if work and work.processes and work.barrier is not None and not state.intent_of(partition):
+            yield work
 
 
 def _bounded(inner: Slot, intent: messages.Intent) -> Slot:

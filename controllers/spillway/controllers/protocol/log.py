@@ -13,8 +13,8 @@ A message counts if
   owner; `Cancel` stands before `Released`;
 - `Assign` starts at the cut of the try that it ends, or takes over with a higher epoch than was ever named; while an
   intent is open, its partitions go only to the batch engine;
-- `Intent` has a higher number than any before, and names partitions that its owner has, and that no other open intent
-  names.
+- `Intent` has a higher number than any before, and names partitions that its owner has and runs this program on, and
+  that no other open intent names.
 
 A partition that rests is one whose try has a cut and no heir: `Assign` from that cut wakes it up.
 """
@@ -163,7 +163,9 @@ def _intent(state: State, message: messages.Intent) -> State | None:
         return None
     for part in message.ranges:
         holding = state.holdings.get(part.partition)
-        if holding is None or holding.owner != message.owner or state.intent_of(part.partition):
+        if holding is None or (holding.owner, holding.program) != (message.owner, message.program):
+            return None
+        if state.intent_of(part.partition):
             return None
         if holding.move and holding.move.cut is not None:
             return None

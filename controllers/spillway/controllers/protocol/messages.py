@@ -205,12 +205,14 @@ class Intent(FromLeader, frozen=True):
     Attributes:
         number: of the intent; higher than any before.
         owner: the engine that holds the partitions.
+        program: the hash of what it runs; while a program changes, not all partitions of a segment have the same.
         ranges: what it reads.
         combined: whether rows of the same key are combined over all ranges; else frames have positions as ever.
     """
 
     number: Count
     owner: Owner
+    program: Name
     ranges: Annotated[tuple[Range, ...], msgspec.Meta(min_length=1, max_length=10_000)]
     combined: bool
 
