@@ -52,7 +52,7 @@ LOGS = st.lists(MESSAGES, max_size=40).map(lambda rest: [Lead(1, "d1"), *rest])
 
 
 @pytest.mark.fuzz
-@fuzzing.cases(200)
+@fuzzing.cases(100)
 @given(st.binary(max_size=200))
 def test_garbage_is_an_error_and_never_a_crash(text: bytes) -> None:
     with pytest.raises(ProtocolError):
@@ -60,7 +60,7 @@ def test_garbage_is_an_error_and_never_a_crash(text: bytes) -> None:
 
 
 @pytest.mark.fuzz
-@fuzzing.cases(300)
+@fuzzing.cases(120)
 @given(MESSAGES, st.data())
 def test_a_damaged_message_is_read_or_refused(message: messages.Any, data: st.DataObject) -> None:
     text = bytearray(wire.encode(message))
@@ -78,7 +78,7 @@ def test_a_damaged_message_is_read_or_refused(message: messages.Any, data: st.Da
 
 
 @pytest.mark.fuzz
-@fuzzing.cases(200)
+@fuzzing.cases(100)
 @given(
     st.recursive(st.none() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5), st.lists, max_leaves=9)
 )
@@ -90,14 +90,14 @@ def test_a_message_of_any_other_shape_is_refused(value: object) -> None:
 
 
 @pytest.mark.fuzz
-@fuzzing.cases(200)
+@fuzzing.cases(100)
 @given(LOGS)
 def test_every_message_is_read_as_it_was_written(written: list[messages.Any]) -> None:
     assert [wire.decode(wire.encode(message)) for message in written] == written
 
 
 @pytest.mark.fuzz
-@fuzzing.cases(300)
+@fuzzing.cases(120)
 @given(LOGS, st.data())
 def test_a_snapshot_and_what_it_doesnt_cover_say_the_same_as_the_whole_log(
     written: list[messages.Any], data: st.DataObject
@@ -112,7 +112,7 @@ def test_a_snapshot_and_what_it_doesnt_cover_say_the_same_as_the_whole_log(
 
 
 @pytest.mark.fuzz
-@fuzzing.cases(300)
+@fuzzing.cases(120)
 @given(LOGS)
 def test_epochs_only_grow_and_a_cut_ends_only_in_an_assignment(written: list[messages.Any]) -> None:
     state = log.State()

@@ -24,7 +24,7 @@ WHOLE = {
         records=(1,), moves=0, faults=2, kinds=("driver dies", "driver doubles"), slots=1, engine=True, begin="batch"
     ),
     "a move that fails or takes too long, and a slot that dies": Config(
-        records=(1,), moves=1, late=1, kinds=("slot dies",), swift=True
+        records=(1,), moves=1, late=1, kinds=("slot dies",), swift=True, changes=False
     ),
     "frames of several records, and a slot that dies": Config(
         records=(3,), moves=0, frame=2, kinds=("slot dies",), slots=1
