@@ -2,9 +2,14 @@
 
 For `by: [campaign], window: {size: 10s}, values: ["count(*) as views"]` it reads
 
+    start = end = 0
+
     def record(timestamp, row):
+        nonlocal start, end
         c_campaign = row[0]
-        start = timestamp - timestamp % 10000000
+        if not start <= timestamp < end:
+            start = timestamp - timestamp % 10000000
+            end = start + 10000000
         key = (c_campaign, start)
         entry = rows.get(key)
         if entry is None:
@@ -15,24 +20,17 @@ For `by: [campaign], window: {size: 10s}, values: ["count(*) as views"]` it read
             if timestamp > last:
                 last = timestamp
         s0 = s0 + 1
-        new = (c_campaign, start, start + 10000000, s0)
+        new = (c_campaign, start, end, s0)
         rows[key] = (new, last, s0)
         dirty[key] = None
         return [(last, old, new)]
 
 which is what somebody would write by hand for this one aggregate. Nothing is written before everything is computed: a
 record on which an expression or a total raises leaves no trace.
-
-Windows of size w that start every d (SDF 5.2.2; d = w for tumbling ones) hold t where n*d <= t < n*d + w:
-
-    w-Id(t) = floor((t - w) / d) * d + d, ..., floor(t / d) * d
-
-Floors go down, also below zero: before 1970 windows are cut as after it.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import linecache
 import textwrap
@@ -45,32 +43,11 @@ from spillway import expressions
 from spillway.expressions import aggregates, terms
 from spillway.expressions.aggregates import Steps
 from spillway.expressions.source import Scope
-from spillway.model.operators import Aggregate, Operator
+from spillway.model.operators import Operator
 from spillway.model.types import Kind, Schema
 from spillway.runtime.tables import folding
-from spillway.runtime.tables.expiry import MICROSECOND
 from spillway.runtime.tables.folding import Folding
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Window:
-    """Size and slide in microseconds."""
-
-    size: int
-    slide: int
-
-    @classmethod
-    def of(cls, aggregate: Aggregate) -> Window | None:
-        """The windows of an aggregate."""
-        if aggregate.window is None:
-            return None
-        size, slide = aggregate.window.size, aggregate.window.slide or aggregate.window.size
-        return cls(size.amount // MICROSECOND, slide.amount // MICROSECOND)
-
-    def starts(self, timestamp: int) -> range:
-        """The starts of the windows that hold a time."""
-        first = (timestamp - self.size) // self.slide * self.slide + self.slide
-        return range(first, timestamp + 1, self.slide)
+from spillway.runtime.tables.windows import Window
 
 
 class Loop:
@@ -165,8 +142,12 @@ class Loop:
         parts = [*groups, "start"] if self.window else groups
         return parts[0] if len(parts) == 1 else f"({', '.join(parts)})"
 
-    def _row(self, groups: list[str]) -> str:
-        window = ["start", f"start + {self.window.size}"] if self.window else []
+    @property
+    def _tumbles(self) -> bool:
+        return self.window is not None and self.window.size == self.window.slide
+
+    def _row(self, groups: list[str], *, end: str = "") -> str:
+        window = ["start", end or f"start + {self.window.size}"] if self.window else []
         finished = [fold.finish(state) for fold, state in zip(self._foldings, self._states(), strict=True)]
         return f"({', '.join([*groups, *window, *finished[: self._shown]])},)"
 
@@ -194,14 +175,17 @@ class Loop:
             "    if timestamp > last:",
             "        last = timestamp",
             *fold,
-            f"new = {self._row(groups)}",
+            f"new = {self._row(groups, end='end' if self._tumbles else '')}",
         ]
         entry = f"(new, last, {', '.join(states)})"
-        if self.window is None or self.window.size == self.window.slide:
+        if self.window is None or self._tumbles:
             lines += self._single(body, entry)
         else:
             lines += self._several(body, entry)
-        return "def record(timestamp, row):\n" + textwrap.indent("\n".join(lines), "    ") + "\n"
+        before = ""
+        if self._tumbles:
+            before, lines = "start = end = 0\n", ["nonlocal start, end", *lines]
+        return f"{before}def record(timestamp, row):\n" + textwrap.indent("\n".join(lines), "    ") + "\n"
 
     @property
     def _ages(self) -> bool:
@@ -212,8 +196,13 @@ class Loop:
         """Each record is in one group."""
         lines = []
         if self.window:
-            lines.append(f"start = timestamp - timestamp % {self.window.size}")
-        due = f"start + {self.window.size - 1}" if self.window else "timestamp"
+            # Mostly it is the window of the record before: its two numbers are at hand, and shared by all its rows.
+            lines += [
+                "if not start <= timestamp < end:",
+                f"    start = timestamp - timestamp % {self.window.size}",
+                f"    end = start + {self.window.size}",
+            ]
+        due = "end - 1" if self.window else "timestamp"
         lines += self._late(due, ["return []"])
         lines += [*body, *self._advance(), f"rows[key] = {entry}", "dirty[key] = None"]
         if self._retention is not None:
