@@ -33,7 +33,9 @@ MS = 1_000  # microseconds
 def windows(timestamp: int, size: int, slide: int) -> list[int]:
     """The starts of all windows that hold a time: multiples of the slide, start inclusive, end exclusive."""
     around = timestamp // slide
-    return [n * slide for n in range(around - size // slide - 1, around + 2) if n * slide <= timestamp < n * slide + size]
+    return [
+        n * slide for n in range(around - size // slide - 1, around + 2) if n * slide <= timestamp < n * slide + size
+    ]
 
 
 VALUES: dict[str, Callable[[list[Any]], Any]] = {
