@@ -222,6 +222,13 @@ def test_the_backlog_that_may_be_left_is_that_below_the_lower_threshold() -> Non
     assert come_back(measurement(queue=250 + 343), 30).reason is Reason.BATCHES_FASTER
 
 
+def test_a_backlog_is_no_reason_to_stay_in_batches_that_are_slower() -> None:
+    slower = dataclasses.replace(measurement(rate=500, queue=90_000), batch_capacity=900.0)
+    assert slower.record_capacity == 1000
+    assert come_back(slower, 30).action is Action.TO_RECORD
+    assert come_back(dataclasses.replace(slower, batch_capacity=1001.0), 30).reason is Reason.BATCHES_FASTER
+
+
 def test_a_way_back_that_is_stuck_waits_for_another_whole_pause() -> None:
     stuck = come_back(measurement(), rules.CALM.total_seconds())
     assert stuck.action is Action.TO_RECORD

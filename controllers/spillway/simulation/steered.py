@@ -95,6 +95,9 @@ class Steered:
         self._planned_with = self._made_with = dict(self._factors)
         self._known = self._problem
         self._each: dict[str, float] = {}  # P_D of one slot
+        self._taken: dict[
+            str, float
+        ] = {}  # slots that a segment keeps busy: behind batches it is all or none at a time
         self._paradigms: dict[str, Paradigm] = {}
 
     def decide(self, seen: Seen, now: datetime.datetime) -> Wish:
@@ -167,10 +170,13 @@ class Steered:
                     selectivity=passed,
                 )
             )
-        busy = {name: self._busy(name, segment) for name, segment in seen.segments.items()}
+        share = 1 - math.exp(-seen.span.total_seconds() / LEARN)
+        for name, segment in seen.segments.items():
+            before = self._taken.get(name, 0.0)
+            self._taken[name] = before + share * (self._busy(name, segment) - before)
         measured, together = {}, _together(seen)
         for name, segment in seen.segments.items():
-            taken = sum(busy.values()) - busy[name]
+            taken = sum(self._taken.values()) - self._taken[name]
             if segment is not None and (found := self._measured(name, segment, taken, seen.span, now)) is not None:
                 measured[name] = dataclasses.replace(found, batch_capacity=together.get(name))
         arrivals = {

@@ -13,9 +13,12 @@ An operator with a queue, record by record; the first that answers wins:
 A range in batches comes back when each of its queues, for `CALM` without a break (more after a relapse: `pause`):
 
 1. has a rate that leaves room: V ≤ (1 - max(δ, `ROOM`))·P_D;
-2. is below L_down, without what merely gathers for the next batch.
+2. is below L_down, without what merely gathers for the next batch; or P_D is not below P_O.
 
 Number 1 isn't in the paper. Without it a burst flaps: a batch empties the queue, so L < L_down while V > P_D still.
+Nor is the second half of 2. L_switch weighs a queue record by record against batches that begin with none (Eq. 5), so a
+backlog keeps a range in batches; but whoever is faster works it off sooner, too, and once more slots have started that
+is often not the batches any more.
 """
 
 from __future__ import annotations
@@ -194,7 +197,8 @@ def in_batches(name: str, m: Measurement, burst: Burst, hysteresis: float) -> Ve
         )
         return _hold(case, Reason.BUSY, sentence, Alternative("record by record", _COSTS_OF_WAITING))
     left = point.waiting(m.queue, burst.rate, m.batch_capacity, m.costs) if m.batch_capacity else m.queue
-    if left >= case.point.down:
+    outgrown = m.batch_capacity is not None and m.record_capacity >= m.batch_capacity
+    if left >= case.point.down and not outgrown:
         sentence = (
             f"hold: `{name}` stays in batches, its backlog, {left:.0f}, is not below L_down, {case.point.down:.0f}"
         )
