@@ -6,6 +6,7 @@ import ast
 import dataclasses
 import itertools
 import linecache
+import sys
 import traceback
 from collections.abc import Callable
 from typing import Any
@@ -80,7 +81,7 @@ def test_what_raises_is_a_letter_and_the_rest_goes_on() -> None:
     assert third.error == "column 'a': expected bigint, found the text '1'"
 
 
-def test_what_a_record_sent_before_it_raised_is_taken_back() -> None:
+def test_a_row_that_raises_takes_nothing_else_of_its_record_with_it() -> None:
     text = """
 operators:
   - {name: all, input: events, filter: "true"}
@@ -92,10 +93,71 @@ outputs: [{name: r, input: divided, topic: r}, {name: s, input: all, topic: s}, 
     running = bound(loop(text, "all", "words", "divided"))
     running.run["events"](messages([{"a": 1, "b": 5}, {"a": 2, "b": 0}, {"a": 3, "b": 4}]))
 
-    assert out(running) == [{"q": 100}, {"q": 20}, {"q": 100}, {"q": 25}]
-    assert [row["a"] for row in out(running, "s")] == [1, 3]
-    assert [row[4] for row in running.edges["elsewhere.main"][0]] == [1, 3]
-    assert [letter.offset for letter in running.letters] == [1]
+    assert out(running) == [{"q": 100}, {"q": 20}, {"q": 100}, {"q": 100}, {"q": 25}]
+    assert [row["a"] for row in out(running, "s")] == [1, 2, 3]
+    assert [row[4] for row in running.edges["elsewhere.main"][0]] == [1, 2, 3]
+    assert [(letter.offset, letter.operator, letter.row) for letter in running.letters] == [(1, "divided", (0,))]
+
+
+def test_a_letter_has_the_row_as_it_went_into_the_operator() -> None:
+    text = """
+operators:
+  - {name: halves, input: events, select: ["a div 2 as half", "k"]}
+  - {name: divided, input: halves, select: ["100 div half as q"]}
+outputs: [{name: r, input: divided, topic: r}]
+"""
+    running = bound(loop(text, "halves", "divided"))
+    running.run["events"]([Message(7, b'{"k": "x", "a": 1}', time=5), Message(8, b"{", b"name")])
+
+    of_row, of_message = running.letters
+    assert (of_row.port, of_row.offset, of_row.operator) == ("events", 7, "divided")
+    assert (of_row.timestamp, of_row.columns, of_row.row) == (5000, ("half",), (0,))
+    assert (of_message.timestamp, of_message.columns) == (None, ("key", "value"))
+    assert of_message.row == (b"name", b"{")
+
+
+def test_a_state_knows_nothing_of_a_row_that_raised_before_it_and_keeps_what_stood_beside() -> None:
+    text = """
+operators:
+  - {name: sums, input: events, aggregate: {by: [k], values: ["sum(100 div a) as total", "count(*) as n"]}}
+  - {name: large, input: sums, filter: "100 div (total - 50) > 0"}
+outputs: [{name: r, input: large, topic: r}, {name: s, input: sums, topic: s}]
+"""
+    running = bound(loop(text, "sums", "large"))
+    running.run["sums.main"](0, [(0, 0, time, "x", a) for time, a in enumerate((1, 0, 1, -2, -1))])
+
+    assert [(row["total"], row["n"]) for row in out(running, "s")] == [(100, 1), (200, 2), (150, 3), (50, 4)]
+    first, second = running.letters
+    assert (first.operator, first.timestamp, first.columns, first.row) == ("sums", 1, ("k", "a"), ("x", 0))
+    assert (second.operator, second.timestamp, second.row) == ("large", 4, ("x", 50, 4))
+    assert running.outputs["r"][-1][4] is None  # the row of before is gone
+
+
+def test_what_a_flat_map_gave_before_it_raised_is_not_let_through() -> None:
+    def midway(record: dict[str, Any]) -> Any:
+        for a in (1, 2):
+            yield {"x": a, "y": None}
+        yield {"x": 3 if record["a"] else "three", "y": None}
+
+    running = called(midway, {"a": 1}, {"a": 0}, {"a": 2}, kind="flatMap")
+
+    assert [row["x"] for row in out(running)] == [1, 2, 3, 1, 2, 3]
+    assert [(letter.operator, letter.offset) for letter in running.letters] == [("called", 1)]
+
+
+def test_a_function_that_exits_makes_a_letter_and_an_interrupt_does_not() -> None:
+    def exits(record: dict[str, Any]) -> bool:
+        return sys.exit(2) if record["a"] == 1 else True
+
+    def interrupts(_: dict[str, Any]) -> bool:
+        raise KeyboardInterrupt
+
+    running = called(exits, {"a": 0}, {"a": 1}, {"a": 2}, kind="filter", more="vectorised: false")
+
+    assert [row["a"] for row in out(running)] == [0, 2]
+    assert [letter.error for letter in running.letters] == ["SystemExit: 2"]
+    with pytest.raises(KeyboardInterrupt):
+        called(interrupts, {"a": 0}, kind="filter", more="vectorised: false")
 
 
 def test_a_record_that_raises_leaves_what_other_records_of_its_message_sent() -> None:

@@ -46,16 +46,25 @@ class Writer:
             self._to.line(place, f"{result} = {call}", step.name)
             taken = self._taken(step, result, place)
             self._to.stamp(step.name, place)
+            self._to.node(step.name, taken, place)
         else:
-            if place.timed:
-                self._to.line(place, f"results = list({call})", step.name)
-                self._to.stamp(step.name, place)
-                call = "results"
-            self._to.line(place, f"for {result} in {call}:", step.name)
-            place = place.nested(loop=True)
-            taken = self._taken(step, result, place)
-            self._to.count(step.name, place)
-        self._to.node(step.name, taken, place)
+            self._several(step, call, result, place)
+
+    def _several(self, step: Step, call: str, result: str, place: Place) -> None:
+        """What a function gives is one value: none of its rows goes on before all of them are right."""
+        results = self._to.names.new("results", step.name)
+        self._to.line(place, f"{results} = []", step.name)
+        self._to.line(place, f"for {result} in {call}:", step.name)
+        inner = place.nested(loop=True)
+        taken = self._taken(step, result, inner)
+        row = taken.row(returns(step))
+        self._to.line(inner, f"{results}.append({row})", step.name)
+        self._to.stamp(step.name, place)
+        self._to.line(place, f"for {row} in {results}:", step.name)
+        place = place.nested(loop=True)
+        self._to.count(step.name, place)
+        with self._to.judged(place, step.name) as inner:
+            self._to.node(step.name, taken, inner)
 
     def call(self, step: Step, flow: Records) -> str:
         """The source of a call of the user's function: with a dict of its own."""
@@ -80,7 +89,7 @@ class Writer:
         entries = ", ".join(f"{result}[{name!r}]" for name in variables)
         right = " and ".join(_RIGHT[column.type.kind].format(variables[column.name]) for column in schema)
         lines = ["try:", f"    {', '.join(variables.values())} = {entries}", f"    right = {right}"]
-        lines += ["except Exception:", "    right = False", "if not right:", f"    {closely}"]
+        lines += ["except wrong:", "    right = False", "if not right:", f"    {closely}"]
         self._to.out.add(place.indent, lines, step.name)
         return Records(variables)
 
@@ -100,20 +109,15 @@ class Writer:
         function = self._to.outside("all", step, apply)
         variables = self._to.names.columns(apply.result)
         time = self._to.names.new("time", name)
-        # Behind a join of streams, which has taken the record in, each pair is judged alone.
-        joins = (other.operator.join for other in self._to.program.steps)
-        wrong = "refused" if any(join is not None and join.stream is not None for join in joins) else "failed"
         into = ", ".join(["offset", "index", time, *variables.values()])
         waiting = f"waiting_{identifier(name)}"
         self._to.line(place, f"# {name} (python): all records at once", name)
         self._to.line(place, f"if {waiting}:", name)
-        self._to.out.add(place.indent + 1, f"for {into} in {function}({waiting}, at, {name!r}, {wrong}):", name)
-        inner = dataclasses.replace(place, indent=place.indent + 3, loops=2, timestamp=time)
-        self._to.out.add(place.indent + 2, "try:", name)
+        self._to.out.add(place.indent + 1, f"for {into} in {function}({waiting}, at, {name!r}):", name)
+        inner = dataclasses.replace(place, indent=place.indent + 2, timestamp=time)
         self._to.count(name, inner)
-        self._to.node(name, Records(variables), inner)
-        self._to.out.add(place.indent + 2, "except Exception as error:", name)
-        self._to.out.add(place.indent + 3, f"{wrong}(error, offset, index)", name)
+        with self._to.judged(inner, name) as deeper:
+            self._to.node(name, Records(variables), deeper)
         self._to.out.add(place.indent + 1, f"{waiting}.clear()", name)
 
 

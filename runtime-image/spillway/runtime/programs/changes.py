@@ -20,6 +20,7 @@ from spillway.runtime.programs.program import MAIN, Edge, Output, Step
 from spillway.runtime.programs.text import (
     Changes,
     Flow,
+    Given,
     Place,
     Records,
     assigned,
@@ -73,6 +74,7 @@ class Writer:
 
     def merged(self, step: Step, place: Place) -> None:
         """Merge states that a batch has combined, and go on with the updates."""
+        self._to.out.given = Given(("key", "states"), "(key, states)", "timestamp")
         self._to.line(place, f"# {step.name} (aggregate): states of a batch", step.name)
         merge = self._to.bind(f"merge_{identifier(step.name)}", f"at.states[{step.name!r}].merge")
         self._behind(step, MAIN, f"{merge}(key, states, timestamp)", place)
@@ -87,47 +89,24 @@ class Writer:
         if step.updates and step.is_lookup and side == MAIN:
             new = self._to.names.new("new", step.name)
             self._to.line(place, f"for {time}, {new} in {call}:", step.name)
-            inner = place.nested(loop=True, timestamp=time)
-            self._to.count(step.name, inner)
-            self._to.node(step.name, Changes("None", new, step.result.schema), inner)
+            self._each_given(step, Changes("None", new, step.result.schema), place.nested(loop=True, timestamp=time))
         elif step.updates:
             old, new = self._to.names.new("old", step.name), self._to.names.new("new", step.name)
             self._to.line(place, f"for {time}, {old}, {new} in {call}:", step.name)
-            inner = place.nested(loop=True, timestamp=time)
-            self._to.count(step.name, inner)
-            self._to.node(step.name, Changes(old, new, step.result.schema), inner)
-        elif step.is_lookup:
-            self._records(step, f"for {time}, row in {call}:", time, place)
+            self._each_given(step, Changes(old, new, step.result.schema), place.nested(loop=True, timestamp=time))
         else:
-            self._matches(step, f"for {time}, _, row in {call}:", time, place)
+            # Of a look-up come rows; of a join of streams, updates that are all inserts.
+            self._to.line(place, f"for {time}, {'' if step.is_lookup else '_, '}row in {call}:", step.name)
+            inner = place.nested(loop=True, timestamp=time)
+            variables = self._to.names.columns(step.result.schema)
+            self._to.line(inner, assigned(variables.values(), "row"), step.name)
+            self._each_given(step, Records(variables), inner)
 
-    def _records(self, step: Step, loop: str, time: str, place: Place) -> None:
-        self._to.line(place, loop, step.name)
-        inner = place.nested(loop=True, timestamp=time)
-        self._to.count(step.name, inner)
-        variables = self._unpacked(step, inner)
-        self._to.node(step.name, Records(variables), inner)
-
-    def _matches(self, step: Step, loop: str, time: str, place: Place) -> None:
-        """Pairs of an inner join: the join has taken the record in, so one pair that raises takes no other back."""
-        self._to.line(place, loop, step.name)
-        inner = place.nested(loop=True, timestamp=time)
-        self._to.count(step.name, inner)
-        self._to.line(inner, "try:", step.name)
-        deeper = inner.nested()
-        variables = self._unpacked(step, deeper)
-        self._to.node(step.name, Records(variables), deeper)
-        self._refusing(inner, step.name)
-
-    def _unpacked(self, step: Step, place: Place) -> dict[str, str]:
-        schema = step.result.schema
-        variables = self._to.names.columns(schema)
-        self._to.line(place, assigned(variables.values(), "row"), step.name)
-        return variables
-
-    def _refusing(self, place: Place, owner: str) -> None:
-        self._to.line(place, "except Exception as error:", owner)
-        self._to.out.add(place.indent + 1, "refused(error, offset, index)", owner)
+    def _each_given(self, step: Step, flow: Flow, place: Place) -> None:
+        """What happens to one row, or one update, of those that an operator gave."""
+        self._to.count(step.name, place)
+        with self._to.judged(place, step.name) as inner:
+            self._to.node(step.name, flow, inner)
 
     # Operators without
 
@@ -155,11 +134,11 @@ class Writer:
         to, at = self._to.out, place.indent
         to.add(at, f"{old} = {new} = None", owner)
         to.add(at, f"if {flow.new} is not None:", owner)
-        to.add(at + 1, ["try:", f"    {new} = {function}({flow.new})", "except Exception as error:"], owner)
+        to.add(at + 1, ["try:", f"    {new} = {function}({flow.new})", "except wrong as error:"], owner)
         to.add(at + 2, "refused(error, offset, index)", owner)
         if flow.old != "None":
             to.add(at, f"if {flow.old} is not None:", owner)
-            to.add(at + 1, ["try:", f"    {old} = {function}({flow.old})", "except Exception:", "    pass"], owner)
+            to.add(at + 1, ["try:", f"    {old} = {function}({flow.old})", "except wrong:", "    pass"], owner)
         self._to.stamp(owner, place)
 
     def _expanded(self, step: Step, flow: Changes, place: Place) -> None:
@@ -179,9 +158,7 @@ class Writer:
         deletes = f"*(({at}, {old}, None) for {timed} in {olds} or ())"
         inserts = f"*(({at}, None, {new}) for {renewed} in {news} or ())"
         self._to.line(place, f"for {time}, {old}, {new} in [{deletes}, {inserts}]:", step.name)
-        inner = place.nested(loop=True, timestamp=time)
-        self._to.count(step.name, inner)
-        self._to.node(step.name, Changes(old, new, step.result.schema), inner)
+        self._each_given(step, Changes(old, new, step.result.schema), place.nested(loop=True, timestamp=time))
 
     # Functions of one row
 
@@ -208,7 +185,7 @@ class Writer:
         else:
             passes = self._to.outside("passes", step, functions.passes(step.name))
             lines.append(f"    return row if {passes}({self._to.calls.call(step, Records(variables))}) else None")
-        self._define(lines, step.name)
+        self._define(lines, step.name, _given(step.given[MAIN].schema, layout))
         return name
 
     def _rows_function(self, step: Step, layout: Schema) -> str:
@@ -242,7 +219,7 @@ class Writer:
             lines = [f"def {name}(row):", apart, "    rows = []", f"    for result in {results}:"]
             lines += [f"        {assigned(taken.values(), f'{check}(result)')}", f"        rows.append({row})"]
             lines.append("    return rows")
-        self._define(lines, step.name)
+        self._define(lines, step.name, _given(step.given[MAIN].schema, layout, "time" if step.is_lookup else None))
         return name
 
     def _vectorised(self, step: Step, layout: Schema) -> str:
@@ -253,7 +230,8 @@ class Writer:
         single = apply.single(layout, step.result.schema)
         return self._to.outside("one", step, single)
 
-    def _define(self, lines: list[str], owner: str) -> None:
+    def _define(self, lines: list[str], owner: str, given: Given | None = None) -> None:
+        self._to.functions.given = given
         self._to.functions.add(0, "", owner)
         self._to.functions.add(1, lines, owner)
 
@@ -303,6 +281,7 @@ class Writer:
                 f"    return crc32({encoded}) % {self._to.exits.partitions(edge)}",
             ],
             edge.label,
+            _given(edge.schema, layout),
         )
         projected = [
             f"    {row} = {self._projected(row, at, edge.schema)}" for row in ("old", "new") if layout != edge.schema
@@ -317,14 +296,14 @@ class Writer:
             "    if old is not None:",
             "        try:",
             f"            before = {key}(old)",
-            "        except Exception:",
+            "        except wrong:",
             "            old = None",
             "    if new is not None:",
             "        try:",
             f"            after = {key}(new)",
-            "        except Exception as error:",
-            "            new = None",
+            "        except wrong as error:",
             "            refused(error, offset, index)",
+            "            new = None",
             *projected,
             "    if before is not None and after is not None and before != after:",
             f"        {to}[before]((offset, index, timestamp, old, None))",
@@ -367,9 +346,9 @@ class Writer:
             f"            value = {value}",
             *(f"            {line}" for line in self._to.exits.bounded()),
             f"            key = {key}",
-            "        except Exception as error:",
-            "            new = None",
+            "        except wrong as error:",
             "            refused(error, offset, index)",
+            "            new = None",
         ]
         if output.mode == _CHANGELOG:
             # The key of a table's rows never changes; one with further columns may.
@@ -381,11 +360,17 @@ class Writer:
                 f"        {'    ' * may_move}{to}((offset, index, timestamp, before, None))",
             ]
         lines += ["    if new is not None:", f"        {to}((offset, index, timestamp, key, value))"]
-        self._define(lines, output.label)
+        self._define(lines, output.label, _given(output.schema, layout, "timestamp", "new"))
 
 
 def _taken_apart(layout: Schema, variables: dict[str, str], row: str = "row") -> str:
     return assigned((variables[column.name] for column in layout), row)
+
+
+def _given(schema: Schema, layout: Schema, time: str | None = None, row: str = "row") -> Given:
+    """The row that a function of rows works on, with the columns of a schema."""
+    places = [layout.names.index(name) for name in schema.names]
+    return Given(tuple(schema.names), tuple_of(f"{row}[{i}]" for i in places), time)
 
 
 def _items(step: Step) -> list[tuple[str, str]]:

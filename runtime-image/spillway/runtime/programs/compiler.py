@@ -19,8 +19,8 @@ For a filter, a select and an edge by key it reads
                     n_views += 1
                     # to counts, by campaign
                     to_counts_MAIN[crc32(key_counts_MAIN((c_campaign, ))) % of_counts_MAIN]((offset, index, …))
-                except Exception as error:
-                    failed(error, offset, index)
+                except wrong as error:
+                    refused(error, offset, index)
             …the same once more for 1 record in 64, with a clock between the operators…
 
 The body stands there twice, plain and timed, in one function: so both share local variables, and what an untimed record
@@ -43,13 +43,14 @@ from spillway.runtime.codecs import reading
 from spillway.runtime.functions import Function, FunctionError
 from spillway.runtime.programs import records
 from spillway.runtime.programs.program import Port, Program
-from spillway.runtime.programs.running import SAMPLED, Running
-from spillway.runtime.programs.text import Changes, Lines, Place, Records, identifier, tuple_of
+from spillway.runtime.programs.running import SAMPLED, WRONG, Running
+from spillway.runtime.programs.text import MESSAGE, Changes, Flow, Lines, Place, Records, identifier, tuple_of
 
 _NAMES: Mapping[str, Any] = {
     "islice": itertools.islice,
     "crc32": zlib.crc32,
     "position": operator.itemgetter(slice(0, 2)),
+    "wrong": WRONG,
 }
 
 
@@ -126,7 +127,7 @@ def _written(program: Program, writer: records.Writer, sampled: int) -> Lines:
     text = Lines()
     described = " → ".join(step.name for step in program.steps) or "reads and partitions"
     text.add(0, [f"# Program {program.name}: {described}.", f"# {program.id}", "", "def bind(at):"], "")
-    text.add(1, "failed, refused, clock, ticks = at.failed, at.refused, at.clock, at.ticks", "")
+    text.add(1, "refused, clock, ticks = at.refused, at.clock, at.ticks", "")
     text.add(1, "counted, spent, passes = at.counted, at.spent, at.passes", "")
     text.extend(writer.bound)
     text.extend(writer.functions)
@@ -200,7 +201,7 @@ def _framed(
 
 
 def _around(port: Port, head: str, body: Lines, few: str, indent: int) -> Lines:
-    """A body in its loop over so many records; one that raises is a dead letter."""
+    """A body in its loop over so many records; where the way of one ends with an error, that is a dead letter."""
     out = Lines()
     out.add(indent, f"for {head} in islice(records, {few}):", port.label)
     if port.source is not None:
@@ -208,9 +209,8 @@ def _around(port: Port, head: str, body: Lines, few: str, indent: int) -> Lines:
     out.add(indent + 1, "try:", port.label)
     out.lines += ["    " * indent + line for line in body.lines]
     out.owners += body.owners
-    out.add(indent + 1, "except Exception as error:", port.label)
-    # Positions of a broadcast table are not those of the input: nothing that was sent is to be taken back.
-    out.add(indent + 2, f"{'refused' if port.broadcast else 'failed'}(error, offset, index)", port.label)
+    out.add(indent + 1, "except wrong as error:", port.label)
+    out.add(indent + 2, "refused(error, offset, index)", port.label)
     return out
 
 
@@ -230,6 +230,7 @@ def _body(port: Port, writer: records.Writer, place: Place) -> None:
     if place.timed:
         writer.line(place, "last = clock()", port.label)
     flow: Records | Changes = Changes("old", "new", port.schema) if port.updates else Records(variables)
+    writer.out.given = MESSAGE
     if port.source is not None:
         read = reading.of_table if isinstance(port.source, Table) else reading.of_stream
         piece = read(port.source, port.schema, variables, identifier(port.label))  # type: ignore[arg-type]
@@ -244,7 +245,14 @@ def _body(port: Port, writer: records.Writer, place: Place) -> None:
     if port.kept:
         update = writer.bind(f"update_{identifier(port.name)}", f"at.states[{port.name!r}].update")
         writer.line(place, f"for timestamp, old, new in {update}(timestamp, old, new):", port.label)
-        place = place.nested(loop=True)
+        with writer.judged(place.nested(loop=True), port.label) as inner:
+            _readers(port, writer, flow, inner)
+    else:
+        _readers(port, writer, flow, place)
+
+
+def _readers(port: Port, writer: records.Writer, flow: Flow, place: Place) -> None:
+    """What takes the records of a port."""
     if port.combined:
         writer.changes.merged(writer.program.step(port.into or ""), place)
     elif port.into is None:

@@ -14,7 +14,7 @@ A plan may name such a program itself (a stream with costs is a step of its own)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from spillway import expressions
 from spillway.expressions import aggregates, relations
@@ -177,7 +177,7 @@ class _Cut:
     def _ports(self, segment: str) -> Iterator[Port]:
         head = self.parts[self.members[segment][0]]
         if not isinstance(head, Operator):
-            yield self._topic(head, [name for name in self.members[segment] if name != head.name])
+            yield self._topic(head)
         else:
             for side, names in enumerate(pruning.sides(head)):
                 if side == OTHER and self._is_broadcast(head):
@@ -191,7 +191,7 @@ class _Cut:
                 for name in names:
                     source = self.parts[name]
                     if name not in self.home and not isinstance(source, Operator):
-                        yield self._topic(source, [head.name])
+                        yield self._topic(source)
         for name in self.members[segment]:
             part = self.parts[name]
             if isinstance(part, Operator) and self._is_broadcast(part):
@@ -206,14 +206,11 @@ class _Cut:
         keys = pruning.kept(result.schema, result.key or ())
         return Port(head.name, None, MAIN, keys, updates=False, into=head.name, combined=True)
 
-    def _topic(self, source: Stream | Table, readers: Iterable[str]) -> Port:
-        """The port of a topic, with the columns that somebody here reads."""
+    def _topic(self, source: Stream | Table) -> Port:
+        """The port of a topic, with the columns that somebody reads."""
         name, schema = source.name, self.relations[source.name].schema
-        if name in self.home:
-            wanted = set(self.pruned.needed[name])
-        else:
-            wanted = {n for reader in readers for n in self.pruned.wanted[reader, MAIN]}
-            wanted |= set(self.relations[name].key or ())
+        # Also columns that only readers elsewhere want: a record is one that can't be decoded wherever it is read.
+        wanted = set(self.pruned.needed[name])
         if isinstance(source, Stream) and source.timestamp is not None:
             wanted.add(source.timestamp)
         if isinstance(source, Table):

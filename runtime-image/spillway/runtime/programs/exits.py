@@ -27,6 +27,7 @@ class Writer:
     def edge(self, edge: Edge, flow: Flow, place: Place) -> None:
         """Rows for another program."""
         owner = edge.label
+        self._to.out.given = flow.given(edge.schema, place.timestamp)
         by = f", by {said(', '.join(edge.key))}" if edge.key else ""
         self._to.line(place, f"# to {edge.reader}{by}", owner)
         if isinstance(flow, Records) and edge.updates:
@@ -83,6 +84,7 @@ class Writer:
 
     def output(self, output: Output, flow: Flow, place: Place) -> None:
         """Messages for a topic of the user."""
+        self._to.out.given = flow.given(output.schema, place.timestamp)
         self._to.line(place, f"# to topic {output.topic} ({output.mode})", output.label)
         if isinstance(flow, Changes):
             self._to.changes.output(output, flow, place)

@@ -21,7 +21,7 @@ from spillway.model.types import Schema
 
 # To be raised when the same description compiles to code that computes something else: then programs of before and
 # after are different programs, and changing from one to the other is a move.
-COMPILER = 1
+COMPILER = 2
 
 MAIN, OTHER = 0, 1  # sides of an operator: what it reads, and what it is joined with
 _SIDES = ("main", "other")

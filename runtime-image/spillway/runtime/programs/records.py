@@ -2,12 +2,17 @@
 
 Of a node's readers, edges and outputs come first and operators after them, in the order of the manifest. The last one
 is in tail position: a filter there goes on with the next record (`continue`), the others nest what follows in an `if`.
+
+Each row is judged alone: what raises on it ends its own way, and not that of a row beside it. So the others stand in a
+`try` each, and so does what happens to one row of several. That costs nothing but when something raises, and it makes
+results independent of the cut: apart, the same operators could not take back what one of them has sent.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from spillway import expressions
@@ -62,21 +67,37 @@ class Writer:
             *(step for step in self.program.steps if name in step.reads),
         ]
         for i, reader in enumerate(readers):
-            tail = place.tail and i == len(readers) - 1
-            at = dataclasses.replace(place, tail=tail, operators=place.operators + 1)
-            match reader:
-                case Edge():
-                    self.exits.edge(reader, flow, at)
-                case Output():
-                    self.exits.output(reader, flow, at)
-                case Step():
-                    self.step(reader, MAIN, flow, at)
+            last = i == len(readers) - 1
+            at = dataclasses.replace(place, tail=place.tail and last, operators=place.operators + 1)
+            if last or not _raises(reader):
+                self._reader(reader, flow, at)
+            else:
+                with self.judged(at, name) as inner:
+                    self._reader(reader, flow, inner)
         if not readers:
             self.line(place, "pass", name)
+
+    def _reader(self, reader: Edge | Output | Step, flow: Flow, place: Place) -> None:
+        match reader:
+            case Edge():
+                self.exits.edge(reader, flow, place)
+            case Output():
+                self.exits.output(reader, flow, place)
+            case Step():
+                self.step(reader, MAIN, flow, place)
+
+    @contextlib.contextmanager
+    def judged(self, place: Place, owner: str) -> Iterator[Place]:
+        """What is written within ends alone, as a dead letter, where it raises; what comes after goes on."""
+        self.line(place, "try:", owner)
+        yield place.nested(block=True)
+        self.line(place, "except wrong as error:", owner)
+        self.out.add(place.indent + 1, "refused(error, offset, index)", owner)
 
     def step(self, step: Step, side: int, flow: Flow, place: Place) -> None:
         """An operator, and everything behind it."""
         kind, described = step.operator.kind, _described(step)
+        self.out.given = flow.given(step.given[side].schema, place.timestamp)
         self.line(place, f"# {step.name} ({kind}){f': {described}' if described else ''}", step.name)
         if step.has_state:
             self.changes.stateful(step, side, flow, place)
@@ -190,7 +211,8 @@ class Writer:
         self.line(place, f"for {element} in ({array}) or ():", step.name)
         place = place.nested(loop=True)
         self.count(step.name, place)
-        self.node(step.name, Records({**variables, explode.as_: element}), place)
+        with self.judged(place, step.name) as inner:
+            self.node(step.name, Records({**variables, explode.as_: element}), inner)
 
     # What is too deep for Python becomes a function.
 
@@ -200,7 +222,7 @@ class Writer:
         carried = (flow.old, flow.new) if isinstance(flow, Changes) else tuple(dict.fromkeys(flow.variables.values()))
         given = ", ".join(["offset", "index", place.timestamp, *(c for c in carried if c != "None")])
         self.line(place, f"{called}({given})  # {name}, and what follows", name)
-        inner = dataclasses.replace(place, indent=2, loops=0, operators=0, leave="return", tail=True, inside=True)
+        inner = dataclasses.replace(place, indent=2, blocks=0, operators=0, leave="return", tail=True, inside=True)
         self._later.append((f"def {called}({given}):", name, flow, inner))
 
     def finish(self) -> None:
@@ -212,6 +234,13 @@ class Writer:
             self.out.add(1, head, name)
             self.node(name, flow, place)
             self.functions.extend(self.out)
+
+
+def _raises(reader: Edge | Output | Step) -> bool:
+    """Whether anything can raise: rows that are only kept for later don't."""
+    if isinstance(reader, Step):
+        return reader.takes_updates or reader.operator.python is None or not reader.operator.python.vectorised
+    return isinstance(reader, Output) or reader.key is not None
 
 
 def places(program: Program) -> dict[str, tuple[str, ...]]:

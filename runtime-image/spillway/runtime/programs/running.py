@@ -8,23 +8,31 @@ What goes out waits in `edges` (a list for each partition of the edge, or one li
 `frames` wants them) and `outputs` (`(offset, index, timestamp, key, value)`, value None for a delete). The loop
 appends to these very lists: who has sent what is in them clears them, and never replaces them.
 
-A record that raises is a dead letter. What it has sent so far is taken back; the positions in the rows say what that
-is. Behind a table this is not possible, since its state has moved on: there each row is judged alone. A new row on
-which an operator raises is a letter, and is no row of what that operator gives; of the old row, nothing is said: it had
-its letter when it came.
+A row on which an operator raises is a dead letter, and is no row of what this operator gives. Each row is judged alone:
+whatever else was made of the same record goes on, because in a program of its own it would. Of an update, the new row
+is judged; of the old one nothing is said, it had its letter when it came.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 from collections.abc import Callable, Mapping, Sequence
+from types import CodeType, FrameType
 from typing import Any
 
 from spillway.model.errors import SpillwayError
+from spillway.runtime.programs.text import Owner
 
-Rows = list[tuple[Any, ...]]
+Row = tuple[Any, ...]
+Rows = list[Row]
 Clock = Callable[[], int]
+Taken = tuple[int | None, tuple[str, ...], Row | None]  # event time, columns and values of a row
+
+# What makes a dead letter of a row. A function that exits would end the worker, and the next one that takes its
+# partition; a person's interrupt is not about a row.
+WRONG = (Exception, SystemExit)
 
 # A timed record takes three times as long as another one: two readings of the clock for each operator. 1 in 64 costs
 # about 4 % of a short loop; 1 in 8 would cost 30 %, and with fewer an operator's time would be known later.
@@ -33,14 +41,17 @@ SAMPLED = 64
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Letter:
-    """A record on which something raised.
+    """A row on which something raised: with it, the operator can be asked again.
 
     Attributes:
-        port: where it came in.
-        offset, index: its position there.
+        port: where the record came in that it was made of.
+        offset, index: the position of that record.
         operator: what raised; the port itself where the message is no record.
         error: the kind of the error and what it says.
         line: number and text of the generated line.
+        timestamp: event time of the row; None for a message.
+        columns: those that the operator takes; of a message, key and value.
+        row: their values, as they went into the operator; None where it was not one row that was wrong.
     """
 
     port: str
@@ -49,6 +60,9 @@ class Letter:
     operator: str
     error: str
     line: tuple[int, str]
+    timestamp: int | None = None
+    columns: tuple[str, ...] = ()
+    row: Row | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -75,13 +89,23 @@ def clock_cost(clock: Clock) -> int:
     return min(later - sooner for sooner, later in itertools.pairwise(readings))
 
 
+@functools.lru_cache
+def _compiled(source: str) -> CodeType:
+    return compile(source, "<row>", "eval")
+
+
+def _value(found: tuple[str, FrameType] | None) -> Any:
+    """What some source gives within a frame."""
+    return None if found is None else eval(_compiled(found[0]), {}, found[1].f_locals)  # noqa: S307 - of our own names
+
+
 class Running:
-    """What `Loop.bind` gives. The generated code calls `failed` and `refused`; who makes frames takes `refused` too."""
+    """What `Loop.bind` gives. The generated code calls `refused`, and so does who makes frames."""
 
     def __init__(
         self,
         *,
-        source: tuple[str, Sequence[str], Sequence[str]],
+        source: tuple[str, Sequence[Owner], Sequence[str]],
         places: Mapping[str, tuple[str, ...]],
         counting: frozenset[str],
         buffers: Mapping[str, int],
@@ -93,7 +117,7 @@ class Running:
         """What the code is bound to.
 
         Args:
-            source: the file of the generated code, whose each line is, and its lines.
+            source: the file of the generated code, whose each line is and what it works on, and its lines.
             places: everything that has figures, and the places that it reads.
             counting: those that count what goes out of them; ports count what comes in.
             buffers: by edge, how many partitions its rows are kept apart for.
@@ -120,33 +144,36 @@ class Running:
         self._errors: dict[str, int] = {}
         self._cost = clock_cost(clock)
 
-    def failed(self, error: Exception, offset: int, index: int, operator: str = "") -> None:
-        """A record raised: write its letter, and take back what it has sent."""
-        self.refused(error, offset, index, operator)
-        for buffers in (*self.edges.values(), self.outputs.values(), self.waiting.values()):
-            for rows in buffers:
-                if self.waiting:  # behind a vectorised function, rows of later records are there already
-                    rows[:] = [row for row in rows if row[0] != offset or row[1] != index]
-                while rows and rows[-1][0] == offset and rows[-1][1] == index:
-                    rows.pop()
-
-    def refused(self, error: Exception, offset: int, index: int, operator: str = "") -> None:
-        """A row raised behind a table: write its letter."""
-        number = self._line(error)
+    def refused(
+        self, error: BaseException, offset: int, index: int, operator: str = "", given: Taken | None = None
+    ) -> None:
+        """A row raised: write its letter. Operator and row are found where nobody says them."""
+        number, found = self._where(error)
+        timestamp, columns, row = given or found
         text = self._lines[number - 1].strip() if number else ""
-        operator = operator or (self._owners[number - 1] if number else self.port)
+        operator = operator or (self._owners[number - 1][0] if number else self.port)
         self._errors[operator] = self._errors.get(operator, 0) + 1
         says = str(error) if isinstance(error, SpillwayError) else f"{type(error).__name__}: {error}"
-        self.letters.append(Letter(self.port, offset, index, operator, says, (number, text)))
+        self.letters.append(Letter(self.port, offset, index, operator, says, (number, text), timestamp, columns, row))
 
-    def _line(self, error: Exception) -> int:
-        """The line of the program that raised, or called what raised."""
-        number, trace = 0, error.__traceback__
+    def _where(self, error: BaseException) -> tuple[int, Taken]:
+        """The line of the program that raised, or called what raised, and the row that it worked on.
+
+        Only a row that raises pays for this: its values are still in the variables of the code.
+        """
+        number, columns = 0, tuple[str, ...]()
+        row: tuple[str, FrameType] | None = None
+        time: tuple[str, FrameType] | None = None
+        trace = error.__traceback__
         while trace is not None:
             if trace.tb_frame.f_code.co_filename == self._file:
                 number = trace.tb_lineno or number
+                _, given = self._owners[number - 1]
+                if given is not None:
+                    columns, row = given.columns, (given.row, trace.tb_frame)
+                    time = time if given.time is None else (given.time, trace.tb_frame)
             trace = trace.tb_next
-        return number
+        return number, (_value(time), columns, _value(row))
 
     def counts(self) -> dict[str, Count]:
         """What each port, operator, edge and output has seen since the start."""

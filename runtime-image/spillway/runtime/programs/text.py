@@ -10,25 +10,47 @@ from spillway.expressions import parser
 from spillway.expressions.source import Scope
 from spillway.model.types import Schema
 
-# Deeper than that, the rest of a tree becomes a function of its own: Python takes 20 loops in one another, 100 levels
-# of indentation and a recursion of 1000 calls (we need 6 for an operator), and a topology may have 256 operators in a
-# row.
-MAX_LOOPS, MAX_INDENT, MAX_OPERATORS = 10, 30, 60
+# Deeper than that, the rest of a tree becomes a function of its own: Python takes 20 loops and tries in one another
+# (one operator needs up to 4, the loop around them all 3), 100 levels of indentation and a recursion of 1000 calls (we
+# need 6 for an operator), and a topology may have 256 operators in a row.
+MAX_BLOCKS, MAX_INDENT, MAX_OPERATORS = 10, 30, 60
 _SAID = 200  # characters of an expression in a comment: enough to recognise it
 
 
-class Lines:
-    """Text that grows, and whose each line is."""
+@dataclasses.dataclass(frozen=True, slots=True)
+class Given:
+    """The row that a line works on, to be found in its variables should it raise.
 
-    def __init__(self) -> None:
+    Attributes:
+        columns: their names.
+        row: the source of the row.
+        time: the source of its event time; None in a function of rows, whose caller has it, and for what has none yet.
+    """
+
+    columns: tuple[str, ...]
+    row: str
+    time: str | None = None
+
+
+# Before it is decoded, a record is a message.
+MESSAGE = Given(("key", "value"), "(message.key(), message.value())")
+
+Owner = tuple[str, Given | None]  # the operator, or another place that has figures, and the row that it took
+
+
+class Lines:
+    """Text that grows, and whose each line is. `given` is what the lines to come work on."""
+
+    def __init__(self, given: Given | None = None) -> None:
         self.lines: list[str] = []
-        self.owners: list[str] = []
+        self.owners: list[Owner] = []
+        self.given = given
 
     def add(self, indent: int, text: str | Iterable[str], owner: str) -> None:
         """One line, or several."""
         for line in (text,) if isinstance(text, str) else text:
             self.lines.append("    " * indent + line)
-            self.owners.append(owner)
+            self.owners.append((owner, self.given))
 
     def extend(self, other: Lines) -> None:
         """All lines of another text."""
@@ -43,7 +65,7 @@ class Place:
     Attributes:
         port: the port whose records come by.
         indent: how deep.
-        loops: how many loops around it.
+        blocks: how many loops and tries around it.
         operators: how many operators before it.
         leave: what ends the work on this record here: continue, or return in a function.
         tail: whether nothing comes after it that such an end would leave out.
@@ -54,7 +76,7 @@ class Place:
 
     port: str
     indent: int
-    loops: int = 1
+    blocks: int = 1
     operators: int = 0
     leave: str = "continue"
     tail: bool = True
@@ -62,12 +84,12 @@ class Place:
     inside: bool = False
     timestamp: str = "timestamp"
 
-    def nested(self, *, loop: bool = False, timestamp: str | None = None) -> Place:
-        """One level deeper: in a loop of its own, or in an `if`."""
+    def nested(self, *, loop: bool = False, block: bool = False, timestamp: str | None = None) -> Place:
+        """One level deeper: in a loop of its own, in another block, or in an `if`."""
         return dataclasses.replace(
             self,
             indent=self.indent + 1,
-            loops=self.loops + loop,
+            blocks=self.blocks + (loop or block),
             leave="continue" if loop else self.leave,
             tail=loop or self.tail,
             timestamp=timestamp or self.timestamp,
@@ -76,7 +98,7 @@ class Place:
     @property
     def is_deep(self) -> bool:
         """Whether a function should begin here."""
-        return self.loops >= MAX_LOOPS or self.indent >= MAX_INDENT or self.operators >= MAX_OPERATORS
+        return self.blocks >= MAX_BLOCKS or self.indent >= MAX_INDENT or self.operators >= MAX_OPERATORS
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -89,6 +111,10 @@ class Records:
         """The source of a row with these columns."""
         return tuple_of(self.variables[column.name] for column in schema)
 
+    def given(self, schema: Schema, time: str) -> Given:
+        """The row that a reader of these columns takes."""
+        return Given(tuple(schema.names), self.row(schema), time)
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Changes:
@@ -97,6 +123,10 @@ class Changes:
     old: str
     new: str
     layout: Schema
+
+    def given(self, _: Schema, time: str) -> Given:
+        """The row that a reader takes: the new one, if there is one."""
+        return Given(tuple(self.layout.names), f"{self.old} if {self.new} is None else {self.new}", time)
 
 
 Flow = Records | Changes

@@ -16,9 +16,9 @@ from spillway.model import types
 from spillway.model.operators import Python, PythonKind
 from spillway.model.types import ColumnType, Kind, Schema
 from spillway.runtime.functions import Function, FunctionError
+from spillway.runtime.programs.running import WRONG, Taken
 
 Row = tuple[Any, ...]
-Failed = Callable[[Exception, int, int, str], None]
 ROW = "_row"  # the column of a flatMap that says of which row of the batch a row was made
 _ADDRESS = 3  # offset, index and timestamp stand before the columns
 
@@ -29,6 +29,11 @@ class Accounts(Protocol):
     passes: list[int]
     spent: list[int]
     numbers: dict[str, int]
+
+    def refused(
+        self, error: BaseException, offset: int, index: int, operator: str = "", given: Taken | None = None
+    ) -> None:
+        """A row raised."""
 
 
 def returns(python: Python, given: Schema) -> Schema:
@@ -51,18 +56,19 @@ class Vectors:
         gives = self.result if self._as is not PythonKind.FILTER else Schema()
         self._gives = pyarrow.schema([(column.name, self._type(column.type)) for column in gives])
 
-    def __call__(self, rows: Sequence[Row], at: Accounts, operator: str, failed: Failed) -> Iterator[Row]:
-        """What comes of rows that begin with their offset, index and timestamp; records that raise are told."""
+    def __call__(self, rows: Sequence[Row], at: Accounts, operator: str) -> Iterator[Row]:
+        """What comes of rows that begin with their offset, index and timestamp; those that raise are told."""
         start, count = time.perf_counter_ns(), len(rows)
         try:
             found = self._applied(rows)
-        except Exception as error:
+        except WRONG as error:
             found = []
-            for row in list(rows):  # a letter takes its record out of them
+            for row in rows:
                 try:
                     found += self._applied([row]) if count > 1 else self._raised(error)
-                except Exception as own:
-                    failed(own, row[0], row[1], operator)
+                except WRONG as own:
+                    offset, index, timestamp, *values = row
+                    at.refused(own, offset, index, operator, (timestamp, tuple(self._takes.names), tuple(values)))
         number = at.numbers[operator]
         at.spent[number] += time.perf_counter_ns() - start
         at.passes[number] += count
@@ -82,7 +88,7 @@ class Vectors:
         return apply
 
     @staticmethod
-    def _raised(error: Exception) -> list[Row]:
+    def _raised(error: BaseException) -> list[Row]:
         raise error
 
     def _applied(self, rows: Sequence[Row]) -> list[Row]:
