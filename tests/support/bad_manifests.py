@@ -577,6 +577,35 @@ _ACCEPTED: dict[str, Case] = {
         "min can't take a value back when a row of table 'counts' changes",
         _read_by("least"),
     ),
+    "max of an outer join of streams": Case(
+        "operators[5].join.type",
+        "left",
+        By.ACCEPTED,
+        "",
+        "spec.operators[7].aggregate.values[0]: max can't take a value back when join 'bought' corrects a record",
+        (
+            (
+                "operators[+]",
+                _operator("most", "bought", aggregate={"by": ["page"], "values": ["max(total) as most"]}),
+            ),
+            *_read_by("most"),
+        ),
+    ),
+    "a join of streams that an outer join corrects": Case(
+        "operators[5].join.type",
+        "full",
+        By.ACCEPTED,
+        "",
+        "join.stream: a join of streams takes no record back, and join 'bought' corrects those of 'bought'",
+        (
+            ("operators[+]", _operator("visits", "clicks", select=["user", "page as visited"])),
+            (
+                "operators[+]",
+                _operator("again", "visits", join={"stream": "bought", "by": ["user"], "within": "5m"}),
+            ),
+            *_read_by("again"),
+        ),
+    ),
     "a select that loses a table's key": Case(
         "operators[+]",
         _operator("fewer", "counts", select=["views"]),

@@ -154,31 +154,6 @@ def test_what_is_no_tree_is_refused(segments: Any, why: str) -> None:
         cut(segments=segments)
 
 
-OUTER = """
-streams:
-  - {name: lefts, topic: lefts, columns: 'k string, a bigint'}
-  - {name: rights, topic: rights, columns: 'k string, b bigint'}
-operators:
-  - {name: both, input: lefts, join: {stream: rights, by: [k], within: 10s, type: left}}
-  - {name: most, input: both, aggregate: {by: [k], values: ["max(b) as most"]}}
-outputs: [{name: r, input: most, topic: r}]
-"""
-
-
-def test_an_aggregate_that_can_take_nothing_back_reads_no_join_that_does() -> None:
-    with pytest.raises(CutError, match="'most': max can't take a value back when 'both' does"):
-        cut(OUTER, {"both": ("both",), "most": ("most",)})
-
-
-def test_a_join_whose_rows_are_taken_back_is_not_joined_as_a_stream() -> None:
-    again = OUTER.replace(
-        'aggregate: {by: [k], values: ["max(b) as most"]}', "join: {stream: other, by: [k], within: 1s}"
-    )
-    again = again.replace("operators:", "  - {name: other, topic: other, columns: 'k string, c int'}\noperators:")
-    with pytest.raises(CutError, match="'most' joins 'both' as a stream, whose rows are taken back"):
-        cut(again, {"both": ("both",), "most": ("most",)})
-
-
 # The content address
 
 

@@ -26,7 +26,13 @@ SOURCES: dict[str, Any] = {
     ],
     "tables": [
         {"name": "users", "topic": "users", "key": ["user"], "columns": "user string, country string, age int"},
-        {"name": "vips", "topic": "vips", "key": ["user"], "columns": "user string, since date"},
+        {
+            "name": "vips",
+            "topic": "vips",
+            "key": ["user"],
+            "columns": "user string, since date",
+            "distribution": "partitioned",
+        },
         {"name": "pairs", "topic": "pairs", "key": ["user", "page"], "columns": "user string, page string, x bigint"},
     ],
 }
@@ -170,8 +176,81 @@ COLUMNS: dict[str, tuple[list[dict[str, Any]], str, tuple[str, ...] | None]] = {
 def test_columns_and_keys(sentence: str) -> None:
     steps, columns, key = COLUMNS[sentence]
     found = relation(*steps)
-    assert found == Relation(types.parse_schema(columns), key)
+    assert (found.schema, found.key) == (types.parse_schema(columns), key)
     assert found.is_table is (key is not None)
+
+
+OUTER = step("outer", "clicks", join={"stream": "sales", "by": ["user"], "within": "5m", "type": "left"})
+KEPT = step("kept", "sales", join={"table": "vips", "by": ["user"]}, retention="1h")
+
+# Which join takes records back that have been given; none where they are facts, or rows of a table.
+CORRECTED: dict[str, tuple[list[dict[str, Any]], str | None]] = {
+    "a stream": ([step("a", "clicks", filter="n > 1")], None),
+    "an outer join of streams": ([OUTER], "outer"),
+    "an inner join of streams": ([step("a", "clicks", join={"stream": "sales", "by": ["user"], "within": "5m"})], None),
+    "what is made of an outer join's records": (
+        [
+            OUTER,
+            step("b", "outer", select=["user", "split(page, '/') as parts"]),
+            step("c", "b", explode={"array": "parts", "as": "part"}),
+            step("d", "c", python={"function": "m:f", "as": "map", "returns": "user string"}),
+            step("a", "d", join={"table": "users", "by": ["user"]}),
+        ],
+        "outer",
+    ),
+    "one of several inputs": (
+        [
+            OUTER,
+            step("b", "outer", select=["user"]),
+            step("c", "clicks", select=["user"]),
+            step("a", None, inputs=["c", "b"], filter="user > 'a'"),
+        ],
+        "outer",
+    ),
+    "a table of an outer join's records": (
+        [OUTER, step("a", "outer", aggregate={"by": ["user"], "values": ["sum(total) as total"]})],
+        None,
+    ),
+    "a look-up that keeps records": ([KEPT], "kept"),
+    "a look-up that keeps none": ([step("a", "sales", join={"table": "vips", "by": ["user"]})], None),
+    "a look-up of the newest row": (
+        [step("a", "sales", join={"table": "vips", "by": ["user"], "asOf": "latest"}, retention="1h")],
+        None,
+    ),
+    "a look-up in a table that all have": (
+        [step("a", "sales", join={"table": "users", "by": ["user"]}, retention="1h")],
+        None,
+    ),
+    "a look-up in a table that is made of one that all have": (
+        [
+            step("b", "users", filter="age > 3"),
+            step("a", "sales", join={"table": "b", "by": ["user"]}, retention="1h"),
+        ],
+        "a",
+    ),
+    "two tables": ([step("a", "users", join={"table": "vips", "by": ["user"], "type": "full"})], None),
+}
+
+
+@pytest.mark.parametrize("sentence", CORRECTED)
+def test_who_takes_records_back(sentence: str) -> None:
+    steps, join = CORRECTED[sentence]
+    found = relation(*steps)
+    assert (found.correction and found.correction.join) == join
+    assert found.is_revised is (found.is_table or join is not None)
+
+
+@pytest.mark.parametrize("function", ["max(n)", "min(n)", "any_value(n)", "approx_count_distinct(n)", "collect_set(n)"])
+def test_what_can_take_nothing_back_is_told_which_join_corrects_its_records(function: str) -> None:
+    between = step("between", "outer", filter="n > 1")
+    (found,) = mistakes(
+        OUTER, between, step("a", "between", aggregate={"by": ["user"], "values": [f"{function} as x"]})
+    )
+    name = function.partition("(")[0]
+    assert found == (
+        f"spec.operators[2].aggregate.values[0]: {name} can't take a value back when join 'outer' corrects a record; "
+        "count, count_if, sum, avg can; or change the join: with type inner, it shows no record before its partner"
+    )
 
 
 WRONG: dict[str, tuple[list[dict[str, Any]], str]] = {
@@ -230,6 +309,29 @@ WRONG: dict[str, tuple[list[dict[str, Any]], str]] = {
     "the highest of a table": (
         [step("a", "users", aggregate={"by": ["country"], "values": ["max(age) as oldest"]})],
         "spec.operators[0].aggregate.values[0]: max can't take a value back when a row of table 'users' changes; count",
+    ),
+    "the highest of a look-up that keeps records": (
+        [KEPT, step("a", "kept", aggregate={"by": ["user"], "values": ["count(*) as n", "max(total) as most"]})],
+        "spec.operators[1].aggregate.values[1]: max can't take a value back when join 'kept' corrects a record; count, "
+        "count_if, sum, avg can; or change the join: without retention, or with asOf latest, it joins each record once",
+    ),
+    "a join of streams behind an outer one": (
+        [
+            OUTER,
+            step("b", "outer", select=["user", "n"]),
+            step("a", "b", join={"stream": "lines-of", "by": ["user"], "within": "5m"}),
+            step("lines-of", "lines", select=["host as user", "line"]),
+        ],
+        "spec.operators[2].input: a join of streams takes no record back, and join 'outer' corrects those of 'b'; "
+        "change that one: with type inner, it shows no record before its partner",
+    ),
+    "a join of streams with a look-up that keeps records": (
+        [
+            step("kept", "lines-of", join={"table": "vips", "by": ["user"]}, retention="1h"),
+            step("a", "sales", join={"stream": "kept", "by": ["user"], "within": "5m"}),
+            step("lines-of", "lines", select=["host as user", "line"]),
+        ],
+        "spec.operators[1].join.stream: a join of streams takes no record back, and join 'kept' corrects those of",
     ),
     "a join by less than the key": (
         [step("a", "sales", join={"table": "pairs", "by": ["user"]})],

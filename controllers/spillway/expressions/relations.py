@@ -1,4 +1,4 @@
-"""What flows along each edge of a topology: columns, and for a table the columns of its key.
+"""What flows along each edge of a topology: columns, for a table its key, for a stream whether a join corrects it.
 
 Every expression of the job is checked on the way. Where an operator can't be understood, its readers are left out
 quietly: their mistakes would only be echoes of its own.
@@ -7,13 +7,13 @@ quietly: their mistakes would only be echoes of its own.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from spillway import expressions
 from spillway.expressions import terms
 from spillway.model import errors, kafka, operators, topology, types
 from spillway.model.errors import Mistake, Path
-from spillway.model.operators import JoinType, Operator, PythonKind
+from spillway.model.operators import AsOf, JoinType, Operator, PythonKind
 from spillway.model.topology import Draft, Node, Topology
 from spillway.model.types import Column, Schema
 
@@ -23,21 +23,47 @@ WINDOW_COLUMNS = (Column("window_start", types.TIMESTAMP), Column("window_end", 
 # each one is compared with every column to find what was meant; and the manager judges jobs one after the other.
 MAX_MISTAKES = 100
 
-# Aggregates that can take a value back, which a table asks for when one of its rows changes.
+# Aggregates that can take a value back, which a table asks for when one of its rows changes, and a join that corrects
+# what it has given.
 _SUBTRACTABLE = ("count", "count_if", "sum", "avg")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Correction:
+    """Records of a stream are taken back, and given anew.
+
+    Attributes:
+        join: the operator that does it: it shows a record before all that it may meet is there.
+        instead: how to have a join that doesn't.
+    """
+
+    join: str
+    instead: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Relation:
-    """The output of a node: a stream of facts, or, where it has a key, a table."""
+    """The output of a node: a stream of facts, or, where it has a key, a table.
+
+    Attributes:
+        schema: the columns.
+        key: those that name a row of a table.
+        correction: why records of a stream may be taken back; None where they are facts, and for a table.
+    """
 
     schema: Schema
     key: tuple[str, ...] | None = None
+    correction: Correction | None = None
 
     @property
     def is_table(self) -> bool:
         """Whether rows are updated by key."""
         return self.key is not None
+
+    @property
+    def is_revised(self) -> bool:
+        """Whether rows are taken back: readers get old and new ones."""
+        return self.is_table or self.correction is not None
 
 
 class _Wrong(Exception):  # noqa: N818 - control flow within this module
@@ -52,6 +78,7 @@ def infer(graph: Topology) -> tuple[dict[str, Relation], list[Mistake]]:
     """The relation of every node that can be understood, and the mistakes on the way."""
     found: dict[str, Relation] = {}
     mistakes: list[Mistake] = []
+    small = {node.name for node in graph.nodes if _is_broadcast(node.part)}
     for node in graph.nodes:
         if len(mistakes) >= MAX_MISTAKES:
             break
@@ -61,7 +88,7 @@ def infer(graph: Topology) -> tuple[dict[str, Relation], list[Mistake]]:
             mistakes += [mistake.under(*node.path) for mistake in wrong.mistakes]
         else:
             if relation is not None:
-                found[node.name] = relation
+                found[node.name] = dataclasses.replace(relation, correction=_correction(node, relation, found, small))
     for i, output in graph.outputs:
         if output.input in found:
             mistakes += [m.under("spec", "outputs", i) for m in _output(output, found[output.input])]
@@ -83,6 +110,35 @@ def _relation(node: Node, found: Mapping[str, Relation]) -> Relation | None:
     if not all(name in found for name in node.reads):
         return None
     return _KINDS[node.part.kind](node.part, [found[name] for name in node.reads])
+
+
+# Corrections
+
+
+def _is_broadcast(part: topology.Part) -> bool:
+    return isinstance(part, kafka.Table) and part.distribution is kafka.Distribution.BROADCAST
+
+
+def _correction(
+    node: Node, relation: Relation, found: Mapping[str, Relation], small: Collection[str]
+) -> Correction | None:
+    """Who takes rows of a stream back: a join that gives records at once and more of them later, or one before it.
+
+    A look-up does so for as long as its retention says, unless its table is small, and read as a whole by all.
+    """
+    if not isinstance(node.part, Operator) or relation.is_table:
+        return None
+    join = node.part.join
+    if join is not None and join.stream is not None:
+        if join.type is JoinType.INNER:
+            return None
+        return Correction(node.name, "with type inner, it shows no record before its partner")
+    if join is not None and node.part.retention is not None and join.as_of is not AsOf.LATEST:
+        if join.table not in small:
+            return Correction(node.name, "without retention, or with asOf latest, it joins each record once")
+        return found[node.reads[0]].correction
+    given = node.reads if join is None else node.reads[:1]
+    return next((found[name].correction for name in given if found[name].correction is not None), None)
 
 
 # Sources
@@ -304,14 +360,25 @@ def _aggregate(operator: Operator, inputs: Sequence[Relation]) -> Relation:
         except expressions.ExpressionError as error:
             wrong.append(Mistake(path, str(error)))
             continue
-        if relation.is_table and value.function not in _SUBTRACTABLE:
-            message = f"{value.function} can't take a value back when a row of table {operator.input!r} changes"
-            wrong.append(Mistake(path, f"{message}; {', '.join(_SUBTRACTABLE)} can"))
+        if value.function not in _SUBTRACTABLE:
+            wrong += _untakeable(value.function, operator, inputs, path)
         wrong += _clash(Schema(tuple(columns)), value.name, path)
         columns.append(Column(value.name, value.type))
     if wrong:
         raise _Wrong(*wrong)
     return Relation(Schema(tuple(columns)), key)
+
+
+def _untakeable(function: str, operator: Operator, inputs: Sequence[Relation], path: Path) -> Iterator[Mistake]:
+    """What is wrong with an aggregate that can't take a value back, where values are."""
+    correction = next((given.correction for given in inputs if given.correction is not None), None)
+    message = f"{function} can't take a value back when"
+    if inputs[0].is_table:
+        message += f" a row of table {operator.input!r} changes"
+        yield Mistake(path, f"{message}; {', '.join(_SUBTRACTABLE)} can")
+    elif correction is not None:
+        message += f" join {correction.join!r} corrects a record"
+        yield Mistake(path, f"{message}; {', '.join(_SUBTRACTABLE)} can; or change the join: {correction.instead}")
 
 
 def _join(operator: Operator, inputs: Sequence[Relation]) -> Relation:
@@ -359,6 +426,9 @@ def _sides(operator: Operator, left: Relation, right: Relation) -> Iterator[Mist
     for side, relation, path in ((operator.input, left, ("input",)), (join.stream, right, ("join", "stream"))):
         if relation.is_table:
             yield Mistake(path, f"{side!r} is a table; a table is joined with `table:`, and stands on the right")
+        elif (by := relation.correction) is not None:
+            message = f"a join of streams takes no record back, and join {by.join!r} corrects those of {side!r}"
+            yield Mistake(path, f"{message}; change that one: {by.instead}")
 
 
 def _matching(join: operators.Join, left: Schema, right: Schema) -> Iterator[Mistake]:

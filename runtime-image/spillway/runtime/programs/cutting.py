@@ -16,8 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from spillway import expressions
-from spillway.expressions import aggregates, relations
+from spillway.expressions import relations
 from spillway.expressions.relations import Relation
 from spillway.model import topology
 from spillway.model.errors import TerminalError
@@ -60,7 +59,7 @@ class _Cut:
         self.relations, _ = relations.infer(self.graph)
         self.parts: dict[str, Part] = {node.name: node.part for node in self.graph.nodes}
         self.digests = digests
-        self.updates = self._updates()
+        self.updates = {name: relation.is_revised for name, relation in self.relations.items()}
         self.pruned = pruning.Pruning(self.graph, self.relations, self.updates)
         self.members = {name: tuple(operators) for name, operators in segments.items()}
         self.home: dict[str, str] = {}
@@ -131,34 +130,6 @@ class _Cut:
 
     def _is_keyed(self, operator: Operator) -> bool:
         return programs.is_keyed(operator, broadcast=self._is_broadcast(operator))
-
-    def _updates(self) -> dict[str, bool]:
-        found: dict[str, bool] = {}
-        for node in self.graph.nodes:
-            if not isinstance(node.part, Operator):
-                found[node.name] = isinstance(node.part, Table)
-                continue
-            given = [found[name] for name in node.reads]
-            join = node.part.join
-            if join is not None and join.stream is not None and any(given):
-                side = node.reads[given.index(True)]
-                message = f"{node.name!r} joins {side!r} as a stream, whose rows are taken back when a partner comes"
-                raise CutError(message)
-            broadcast = self._is_broadcast(node.part)
-            found[node.name] = programs.gives_updates(node.part, given, self.relations, broadcast=broadcast)
-            if node.part.aggregate is not None and any(given):
-                self._check_subtractable(node.part)
-        return found
-
-    def _check_subtractable(self, operator: Operator) -> None:
-        """Also of a join that is no table, rows are taken back."""
-        assert operator.aggregate is not None  # noqa: S101 - asked only of aggregates
-        schema = self.relations[operator.reads[0]].schema
-        for text in operator.aggregate.values:
-            value = expressions.check_aggregate(text, schema)
-            if aggregates.steps(value).subtract is None:
-                message = f"{operator.name!r}: {value.function} can't take a value back when {operator.reads[0]!r} does"
-                raise CutError(message)
 
     # Programs
 

@@ -11,12 +11,11 @@ import dataclasses
 import functools
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 from spillway.expressions.relations import Relation
 from spillway.model.kafka import OutputMode, Stream, Table
-from spillway.model.operators import AsOf, JoinType, Operator
+from spillway.model.operators import Operator
 from spillway.model.types import Schema
 
 # To be raised when the same description compiles to code that computes something else: then programs of before and
@@ -252,21 +251,3 @@ def _relation(relation: Relation) -> list[Any]:
 def is_keyed(operator: Operator, *, broadcast: bool) -> bool:
     """Whether its input has to come partitioned by key; `broadcast`: it joins a table that every owner has."""
     return operator.aggregate is not None or (operator.join is not None and not broadcast)
-
-
-def gives_updates(
-    operator: Operator, given: Sequence[bool], relations: Mapping[str, Relation], *, broadcast: bool
-) -> bool:
-    """Whether old and new rows come out, from whether they come in on each side.
-
-    A join of streams that shows records without a partner shows them at once, and takes them back when one comes; a
-    look-up in a partitioned table corrects what it has given for as long as its retention says.
-    """
-    join = operator.join
-    if operator.aggregate is not None or relations[operator.name].is_table:
-        return True
-    if join is not None and join.stream is not None:
-        return join.type is not JoinType.INNER
-    if join is not None and not broadcast and operator.retention is not None and join.as_of is not AsOf.LATEST:
-        return True
-    return any(given[:1]) if operator.inputs is None else any(given)
