@@ -200,22 +200,22 @@ def bad_events(dice: random.Random, count: int) -> list[Any]:
     ]
 
 
-def judged(made: topologies.Topology, events: Any, dice: random.Random, *, tables: bool) -> list[Any]:
-    """What comes of each cut: rows, and letters by operator, error and row."""
-    spec = programs.spec(made.parts)
+def judged(
+    made: topologies.Topology, topics: Any, dice: random.Random, partitions: int = 1, behind: Any = None
+) -> list[Any]:
+    """What comes of each cut: rows, and letters by operator, error and row. `behind` is a join to read instead."""
+    first = {"j": ("j",)} if behind else {}
+    spec = programs.spec(behind or made.parts)
     functions = {o["python"]["function"] for o in made.operators if "python" in o}
-    # In one partition, rows come in one order however the topology is cut.
-    partitions = 1 if tables else 3
     found = []
     for segments in (
         cutting.alone(spec),
         programs.together(spec),
         programs.together(spec, sources=True),
-        topologies.segments(dice, made.operators),
+        {**first, **topologies.segments(dice, made.operators)},
     ):
         job = Job(spec, segments, {name: CALLED[name] for name in functions}, partitions=partitions, dice=dice)
-        sent = messages(events)
-        job.run({"events": {0: sent} if tables else {0: sent[::2], 1: sent[1::2]}, "labels": messages(LABELS)})
+        job.run({**topics, "labels": messages(LABELS)})
         assert all(letter.row is not None for letter in job.letters)
         letters = {(one.operator, one.error, one.timestamp, one.columns, one.row) for one in job.letters}
         found.append((results(job, made), sorted(letters, key=repr)))
@@ -227,10 +227,43 @@ def judged(made: topologies.Topology, events: Any, dice: random.Random, *, table
 def test_every_cut_gives_the_same_rows_and_the_same_letters(seed: int, size: int, count: int, tables: bool) -> None:
     dice = programs.seeded(seed)
     made = bad_topology(dice, size, tables=tables)
-    first, *others = judged(made, bad_events(dice, count), dice, tables=tables)
+    sent = messages(bad_events(dice, count))
+    # In one partition, rows come in one order however the topology is cut.
+    topics = {"events": {0: sent} if tables else {0: sent[::2], 1: sent[1::2]}}
+    first, *others = judged(made, topics, dice, 1 if tables else 3)
 
     for other in others:
         assert other == first
+
+
+@cases(10)
+@given(seeds, st.integers(1, 7), st.integers(0, 25))
+def test_so_it_is_behind_a_join_that_corrects_its_records(seed: int, size: int, count: int) -> None:
+    dice = programs.seeded(seed)
+    made = bad_topology(dice, size, tables=True)
+    for operator in made.operators:
+        if operator.get("input") == "events":
+            operator["input"] = "s"
+    for output in made.outputs:
+        if output["input"] == "events":
+            output["input"] = "s"
+    join = {"stream": "others", "by": ["k"], "within": "10ms", "type": "full"}
+    parts = {
+        **made.parts,
+        "streams": [*made.parts["streams"], {"name": "others", "topic": "others", "columns": "k string, c bigint"}],
+        "operators": [
+            {"name": "j", "input": "events", "join": join},
+            {"name": "s", "input": "j", "select": ["k", "a", "12 div (c - b) as b", "w"]},
+            *made.operators,
+        ],
+    }
+    made.operators.insert(0, parts["operators"][1])
+    others = [{"k": event["k"], "c": event["b"]} for event in topologies.events(dice, count // 2)]
+    topics = {"events": messages(topologies.events(dice, count)), "others": messages(others, step=2)}
+    first, *rest = judged(made, topics, dice, behind=parts)
+
+    for one in rest:
+        assert one == first
 
 
 def test_a_loop_that_takes_back_what_a_record_sent_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -248,9 +281,9 @@ def test_a_loop_that_takes_back_what_a_record_sent_is_caught(monkeypatch: pytest
         ],
         [{"name": name, "input": name, "topic": name} for name in ("o0", "o1")],
     )
-    events = topologies.events(programs.seeded(5), 60)
+    topics = {"events": messages(topologies.events(programs.seeded(5), 60))}
     monkeypatch.setattr(Running, "refused", failed)
-    first, *others = judged(made, events, programs.seeded(1), tables=False)
+    first, *others = judged(made, topics, programs.seeded(1))
 
     assert any(other != first for other in others)
 

@@ -442,6 +442,44 @@ outputs: [{name: r, input: counts, topic: r}]
         }
 
 
+def test_a_look_up_takes_back_what_it_keeps_of_a_record_that_is_taken_back() -> None:
+    text = """
+streams:
+  - {name: lefts, topic: lefts, columns: 'k string, a bigint'}
+  - {name: rights, topic: rights, columns: 'k string, b bigint'}
+tables: [{name: towns, topic: towns, key: [k], columns: 'k string, town string', distribution: partitioned}]
+operators:
+  - {name: both, input: lefts, join: {stream: rights, by: [k], within: 10s, type: left}}
+  - {name: placed, input: both, join: {table: towns, by: [k], type: left}, retention: 1h}
+  - {name: known, input: placed, select: ["coalesce(town, '?') as town", "coalesce(b, 0L) as b"]}
+  - {name: sums, input: known, aggregate: {by: [town], values: ["count(*) as n", "sum(b) as total"]}}
+outputs: [{name: r, input: sums, topic: r}]
+"""
+    job = programs.Job(programs.spec(text), {"both": ("both",), "placed": ("placed", "known"), "sums": ("sums",)})
+    job.run({"lefts": messages([{"k": "x", "a": 1}], step=0), "rights": messages([{"k": "x", "b": 5}]), "towns": []})
+    placed = job.running["placed", "edge.placed", 0]
+    placed.run["placed.other"](9, [(0, 0, 0, None, ("x", "Ulm"))])
+
+    # The record without a partner is gone: only the pair moves from the unknown town to Ulm.
+    assert [row[3:] for row in placed.edges["sums.main"][0]] == [(("?", 5), ("Ulm", 5))]
+    assert job.rows("r")[-1] == {"town": "?", "n": 1, "total": 5}
+
+
+def test_the_rows_of_an_operator_are_looked_up_in_the_order_in_which_they_come() -> None:
+    text = """
+operators:
+  - {name: counts, input: events, aggregate: {by: [k], values: ["count(*) as n"]}}
+  - {name: placed, input: events, join: {table: counts, by: [k]}}
+outputs: [{name: r, input: placed, topic: r}]
+"""
+    running = bound(loop(text, "placed"))
+    for time, n in ((5, 1), (3, 2)):  # a late record made the newest row
+        running.run["placed.other"](n, [(0, 0, time, None, ("x", n))])
+    running.run["placed.main"](3, [(0, 0, 9, "x", 1, 1)])
+
+    assert [row["n"] for row in out(running)] == [2]
+
+
 def test_a_pair_of_an_inner_join_that_raises_takes_no_other_pair_with_it() -> None:
     text = """
 streams:

@@ -50,17 +50,12 @@ class Writer:
     def stateful(self, step: Step, side: int, flow: Flow, place: Place) -> None:
         """Hand the record or update to the table object, and go on with what it gives."""
         join = step.operator.join
-        if isinstance(flow, Changes) and step.is_lookup and side == MAIN:
-            self._expanded(step, flow, place)
-            return
-        method = "record"
-        if join is not None:
-            streams = join.stream is not None
-            sides = ("record", "table") if step.is_lookup else ("left", "right")
-            method = sides[side]
-            takes_updates = not streams and not (step.is_lookup and side == MAIN)
+        if join is not None and not (step.is_lookup and side == MAIN):
+            method = "table" if step.is_lookup else ("left", "right")[side]
+            takes_updates = join.stream is None
         else:
-            takes_updates = step.takes_updates
+            # One of several inputs of an aggregate may bring records, the other one updates.
+            takes_updates = isinstance(flow, Changes) or (join is None and step.takes_updates)
             method = "update" if takes_updates else "record"
         function = self._to.bind(f"{method}_{identifier(step.name)}", f"at.states[{step.name!r}].{method}")
         given = step.given[side].schema
@@ -70,23 +65,23 @@ class Writer:
         else:
             rows = flow.row(given) if isinstance(flow, Records) else flow.new
         call = f"{function}({place.timestamp}, {rows})"
-        self._behind(step, side, call, place)
+        self._behind(step, call, place, looked_up=method == "record" and step.is_lookup)
 
     def merged(self, step: Step, place: Place) -> None:
         """Merge states that a batch has combined, and go on with the updates."""
         self._to.out.given = Given(("key", "states"), "(key, states)", "timestamp")
         self._to.line(place, f"# {step.name} (aggregate): states of a batch", step.name)
         merge = self._to.bind(f"merge_{identifier(step.name)}", f"at.states[{step.name!r}].merge")
-        self._behind(step, MAIN, f"{merge}(key, states, timestamp)", place)
+        self._behind(step, f"{merge}(key, states, timestamp)", place)
 
-    def _behind(self, step: Step, side: int, call: str, place: Place) -> None:
-        """The loop over what a table object gives."""
+    def _behind(self, step: Step, call: str, place: Place, *, looked_up: bool = False) -> None:
+        """The loop over what a table object gives: updates, or the records that have been `looked_up`."""
         if place.timed:
             self._to.line(place, f"found = {call}", step.name)
             self._to.stamp(step.name, place)
             call = "found"
         time = self._to.names.new("time", step.name)
-        if step.updates and step.is_lookup and side == MAIN:
+        if step.updates and looked_up:
             new = self._to.names.new("new", step.name)
             self._to.line(place, f"for {time}, {new} in {call}:", step.name)
             self._each_given(step, Changes("None", new, step.result.schema), place.nested(loop=True, timestamp=time))
@@ -146,19 +141,11 @@ class Writer:
         function = self._rows_function(step, flow.layout)
         old, new = self._to.names.new("old", step.name), self._to.names.new("new", step.name)
         olds, news = self._to.names.new("olds", step.name), self._to.names.new("news", step.name)
-        time = self._to.names.new("time", step.name)
-        if step.is_lookup:
-            first = f"lambda row: {function}({place.timestamp}, row)"
-            function = self._to.names.new("look", step.name)
-            self._to.line(place, f"{function} = {first}", step.name)
         self._each(step.name, function, flow, place, olds, news)
-        timed = f"{time}, {old}" if step.is_lookup else old
-        renewed = f"{time}, {new}" if step.is_lookup else new
-        at = time if step.is_lookup else place.timestamp
-        deletes = f"*(({at}, {old}, None) for {timed} in {olds} or ())"
-        inserts = f"*(({at}, None, {new}) for {renewed} in {news} or ())"
-        self._to.line(place, f"for {time}, {old}, {new} in [{deletes}, {inserts}]:", step.name)
-        self._each_given(step, Changes(old, new, step.result.schema), place.nested(loop=True, timestamp=time))
+        deletes = f"*(({old}, None) for {old} in {olds} or ())"
+        inserts = f"*((None, {new}) for {new} in {news} or ())"
+        self._to.line(place, f"for {old}, {new} in [{deletes}, {inserts}]:", step.name)
+        self._each_given(step, Changes(old, new, step.result.schema), place.nested(loop=True))
 
     # Functions of one row
 
@@ -189,7 +176,7 @@ class Writer:
         return name
 
     def _rows_function(self, step: Step, layout: Schema) -> str:
-        """`row -> rows` of an explode or a function; `time, row -> (time, row)…` of a look-up."""
+        """`row -> rows` of an explode or a function."""
         key = (step.name, layout)
         if (known := self._known.get(key)) is not None:
             return known
@@ -197,11 +184,7 @@ class Writer:
         variables = plain(layout)
         apart = f"    {_taken_apart(layout, variables)}"
         python, explode = step.operator.python, step.operator.explode
-        if step.is_lookup:
-            look = self._to.bind(f"record_{identifier(step.name)}", f"at.states[{step.name!r}].record")
-            row = Records(variables).row(step.given[MAIN].schema)
-            lines = [f"def {name}(time, row):", apart, f"    return {look}(time, {row})"]
-        elif explode is not None:
+        if explode is not None:
             term = expressions.check(explode.array, step.given[MAIN].schema).term
             array = self._to.names.scope.value(term, variables)
             row = Records({**variables, explode.as_: "element"}).row(step.result.schema)
@@ -219,7 +202,7 @@ class Writer:
             lines = [f"def {name}(row):", apart, "    rows = []", f"    for result in {results}:"]
             lines += [f"        {assigned(taken.values(), f'{check}(result)')}", f"        rows.append({row})"]
             lines.append("    return rows")
-        self._define(lines, step.name, _given(step.given[MAIN].schema, layout, "time" if step.is_lookup else None))
+        self._define(lines, step.name, _given(step.given[MAIN].schema, layout))
         return name
 
     def _vectorised(self, step: Step, layout: Schema) -> str:

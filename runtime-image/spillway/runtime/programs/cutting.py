@@ -207,6 +207,7 @@ class _Cut:
             result=self._result(operator, given),
             takes_updates=any(self.updates[name] for name in sides[MAIN]),
             updates=self.updates[operator.name],
+            derived=operator.join is not None and isinstance(self.parts.get(operator.join.table or ""), Operator),
         )
 
     def _result(self, operator: Operator, given: tuple[Relation, ...]) -> Relation:

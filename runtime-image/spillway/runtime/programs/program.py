@@ -72,6 +72,7 @@ class Step:
         result: what it gives, with the columns that somebody reads.
         takes_updates: whether old and new rows come in.
         updates: whether old and new rows go out.
+        derived: whether an operator makes the table that it looks up.
     """
 
     operator: Operator
@@ -80,6 +81,7 @@ class Step:
     result: Relation
     takes_updates: bool
     updates: bool
+    derived: bool = False
 
     @property
     def name(self) -> str:
@@ -149,7 +151,8 @@ class State:
     """What a table object is built from: one for each partition of the program's input.
 
     `operator` is None for the rows of a user's table, which a reading program keeps. `updates` says whether old and
-    new rows come in, and `broadcast` whether it looks up a replica that the owner's partitions share.
+    new rows come in, `broadcast` whether it looks up a replica that the owner's partitions share, and `derived` whether
+    the rows that it looks up come from an operator.
     """
 
     name: str
@@ -158,6 +161,7 @@ class State:
     result: Relation
     updates: bool
     broadcast: bool = False
+    derived: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -192,7 +196,7 @@ class Program:
         return (
             *kept,
             *(
-                State(s.name, s.operator, s.given, s.result, s.takes_updates, s.name in shared)
+                State(s.name, s.operator, s.given, s.result, s.takes_updates, s.name in shared, s.derived)
                 for s in self.steps
                 if s.has_state
             ),
@@ -241,6 +245,7 @@ def _step(step: Step) -> dict[str, Any]:
         "given": [_relation(relation) for relation in step.given],
         "result": _relation(step.result),
         "updates": [step.takes_updates, step.updates],
+        "derived": step.derived,
     }
 
 

@@ -33,4 +33,4 @@ def made(state: State, shared: Replica | None = None) -> Any:
         return TableJoin(operator, left, right, state.result)
     if state.broadcast and shared is None:
         shared = replica(state)
-    return LookupJoin(operator, left, right, state.result, replica=shared)
+    return LookupJoin(operator, left, right, state.result, derived=state.derived, replica=shared)
