@@ -145,17 +145,29 @@ def test_what_a_flat_map_gave_before_it_raised_is_not_let_through() -> None:
     assert [(letter.operator, letter.offset) for letter in running.letters] == [("called", 1)]
 
 
-def test_a_function_that_exits_makes_a_letter_and_an_interrupt_does_not() -> None:
+class PanicError(BaseException):
+    """What libraries in other languages raise; this one can't even say why."""
+
+    def __str__(self) -> str:
+        raise ValueError
+
+
+def test_whatever_a_function_raises_is_a_letter_but_an_interrupt() -> None:
     def exits(record: dict[str, Any]) -> bool:
+        if record["a"] == 3:
+            raise PanicError
         return sys.exit(2) if record["a"] == 1 else True
 
     def interrupts(_: dict[str, Any]) -> bool:
         raise KeyboardInterrupt
 
-    running = called(exits, {"a": 0}, {"a": 1}, {"a": 2}, kind="filter", more="vectorised: false")
+    running = called(exits, *({"a": a} for a in range(4)), kind="filter", more="vectorised: false")
 
     assert [row["a"] for row in out(running)] == [0, 2]
-    assert [letter.error for letter in running.letters] == ["SystemExit: 2"]
+    assert [letter.error for letter in running.letters] == [
+        "SystemExit: 2",
+        "PanicError, which can't say what it is about",
+    ]
     with pytest.raises(KeyboardInterrupt):
         called(interrupts, {"a": 0}, kind="filter", more="vectorised: false")
 

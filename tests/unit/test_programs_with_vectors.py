@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -107,6 +108,21 @@ def test_one_bad_record_is_one_letter() -> None:
     counts = running.counts()
     assert (counts["called"].records_in, counts["called"].records_out, counts["called"].errors) == (3, 2, 1)
     assert counts["called"].timed == 3
+
+
+def test_one_that_exits_makes_letters_and_an_interrupt_ends_the_loop() -> None:
+    def exits(batch: pa.RecordBatch) -> pa.RecordBatch:
+        return sys.exit(1) if 2 in batch["a"].to_pylist() else batch
+
+    def interrupts(batch: pa.RecordBatch) -> pa.RecordBatch:
+        raise KeyboardInterrupt
+
+    running = run(exits, [{"a": 1}, {"a": 2}])
+
+    assert [row["a"] for row in out(running)] == [1]
+    assert [letter.error for letter in running.letters] == ["SystemExit: 1"]
+    with pytest.raises(KeyboardInterrupt):
+        run(interrupts, [{"a": 1}, {"a": 2}])
 
 
 def test_what_raises_behind_it_takes_nothing_else_with_it() -> None:

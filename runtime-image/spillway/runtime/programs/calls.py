@@ -89,7 +89,7 @@ class Writer:
         entries = ", ".join(f"{result}[{name!r}]" for name in variables)
         right = " and ".join(_RIGHT[column.type.kind].format(variables[column.name]) for column in schema)
         lines = ["try:", f"    {', '.join(variables.values())} = {entries}", f"    right = {right}"]
-        lines += ["except wrong:", "    right = False", "if not right:", f"    {closely}"]
+        lines += ["except Exception:", "    right = False", "if not right:", f"    {closely}"]
         self._to.out.add(place.indent, lines, step.name)
         return Records(variables)
 

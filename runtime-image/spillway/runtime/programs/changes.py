@@ -129,11 +129,12 @@ class Writer:
         to, at = self._to.out, place.indent
         to.add(at, f"{old} = {new} = None", owner)
         to.add(at, f"if {flow.new} is not None:", owner)
-        to.add(at + 1, ["try:", f"    {new} = {function}({flow.new})", "except wrong as error:"], owner)
+        to.add(at + 1, ["try:", f"    {new} = {function}({flow.new})", "except BaseException as error:"], owner)
         to.add(at + 2, "refused(error, offset, index)", owner)
         if flow.old != "None":
             to.add(at, f"if {flow.old} is not None:", owner)
-            to.add(at + 1, ["try:", f"    {old} = {function}({flow.old})", "except wrong:", "    pass"], owner)
+            to.add(at + 1, ["try:", f"    {old} = {function}({flow.old})", "except BaseException as error:"], owner)
+            to.add(at + 2, "overlooked(error)", owner)
         self._to.stamp(owner, place)
 
     def _expanded(self, step: Step, flow: Changes, place: Place) -> None:
@@ -279,12 +280,12 @@ class Writer:
             "    if old is not None:",
             "        try:",
             f"            before = {key}(old)",
-            "        except wrong:",
+            "        except Exception:",
             "            old = None",
             "    if new is not None:",
             "        try:",
             f"            after = {key}(new)",
-            "        except wrong as error:",
+            "        except BaseException as error:",
             "            refused(error, offset, index)",
             "            new = None",
             *projected,
@@ -329,7 +330,7 @@ class Writer:
             f"            value = {value}",
             *(f"            {line}" for line in self._to.exits.bounded()),
             f"            key = {key}",
-            "        except wrong as error:",
+            "        except BaseException as error:",
             "            refused(error, offset, index)",
             "            new = None",
         ]

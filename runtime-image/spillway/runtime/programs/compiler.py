@@ -19,7 +19,7 @@ For a filter, a select and an edge by key it reads
                     n_views += 1
                     # to counts, by campaign
                     to_counts_MAIN[crc32(key_counts_MAIN((c_campaign, ))) % of_counts_MAIN]((offset, index, …))
-                except wrong as error:
+                except BaseException as error:
                     refused(error, offset, index)
             …the same once more for 1 record in 64, with a clock between the operators…
 
@@ -43,14 +43,13 @@ from spillway.runtime.codecs import reading
 from spillway.runtime.functions import Function, FunctionError
 from spillway.runtime.programs import records
 from spillway.runtime.programs.program import Port, Program
-from spillway.runtime.programs.running import SAMPLED, WRONG, Running
+from spillway.runtime.programs.running import SAMPLED, Running
 from spillway.runtime.programs.text import MESSAGE, Changes, Flow, Lines, Place, Records, identifier, tuple_of
 
 _NAMES: Mapping[str, Any] = {
     "islice": itertools.islice,
     "crc32": zlib.crc32,
     "position": operator.itemgetter(slice(0, 2)),
-    "wrong": WRONG,
 }
 
 
@@ -127,7 +126,7 @@ def _written(program: Program, writer: records.Writer, sampled: int) -> Lines:
     text = Lines()
     described = " → ".join(step.name for step in program.steps) or "reads and partitions"
     text.add(0, [f"# Program {program.name}: {described}.", f"# {program.id}", "", "def bind(at):"], "")
-    text.add(1, "refused, clock, ticks = at.refused, at.clock, at.ticks", "")
+    text.add(1, "refused, overlooked, clock, ticks = at.refused, at.overlooked, at.clock, at.ticks", "")
     text.add(1, "counted, spent, passes = at.counted, at.spent, at.passes", "")
     text.extend(writer.bound)
     text.extend(writer.functions)
@@ -209,7 +208,7 @@ def _around(port: Port, head: str, body: Lines, few: str, indent: int) -> Lines:
     out.add(indent + 1, "try:", port.label)
     out.lines += ["    " * indent + line for line in body.lines]
     out.owners += body.owners
-    out.add(indent + 1, "except wrong as error:", port.label)
+    out.add(indent + 1, "except BaseException as error:", port.label)
     out.add(indent + 2, "refused(error, offset, index)", port.label)
     return out
 

@@ -91,7 +91,7 @@ class Writer:
         """What is written within ends alone, as a dead letter, where it raises; what comes after goes on."""
         self.line(place, "try:", owner)
         yield place.nested(block=True)
-        self.line(place, "except wrong as error:", owner)
+        self.line(place, "except BaseException as error:", owner)
         self.out.add(place.indent + 1, "refused(error, offset, index)", owner)
 
     def step(self, step: Step, side: int, flow: Flow, place: Place) -> None:

@@ -30,9 +30,6 @@ Rows = list[Row]
 Clock = Callable[[], int]
 Taken = tuple[int | None, tuple[str, ...], Row | None]  # event time, columns and values of a row
 
-# What makes a dead letter of a row. A function that exits would end the worker, and the next one that takes its
-# partition; a person's interrupt is not about a row.
-WRONG = (Exception, SystemExit)
 
 # A timed record takes three times as long as another one: two readings of the clock for each operator. 1 in 64 costs
 # about 4 % of a short loop; 1 in 8 would cost 30 %, and with fewer an operator's time would be known later.
@@ -87,6 +84,14 @@ def clock_cost(clock: Clock) -> int:
     """What one reading of the clock takes, in its own units: the least of some, one right after the other."""
     readings = [clock() for _ in range(100)]
     return min(later - sooner for sooner, later in itertools.pairwise(readings))
+
+
+def _said(error: BaseException) -> str:
+    """What an error says, if it can."""
+    try:
+        return str(error) if isinstance(error, SpillwayError) else f"{type(error).__name__}: {error}"
+    except Exception:
+        return f"{type(error).__name__}, which can't say what it is about"
 
 
 @functools.lru_cache
@@ -147,14 +152,26 @@ class Running:
     def refused(
         self, error: BaseException, offset: int, index: int, operator: str = "", given: Taken | None = None
     ) -> None:
-        """A row raised: write its letter. Operator and row are found where nobody says them."""
+        """A row raised: write its letter. Operator and row are found where nobody says them.
+
+        Whatever it was: a function that exits, or a library that panics, would else end the worker, and every next one
+        that takes the partition. Only a person's interrupt is not about the row.
+        """
+        self.overlooked(error)
         number, found = self._where(error)
         timestamp, columns, row = given or found
         text = self._lines[number - 1].strip() if number else ""
         operator = operator or (self._owners[number - 1][0] if number else self.port)
         self._errors[operator] = self._errors.get(operator, 0) + 1
-        says = str(error) if isinstance(error, SpillwayError) else f"{type(error).__name__}: {error}"
-        self.letters.append(Letter(self.port, offset, index, operator, says, (number, text), timestamp, columns, row))
+        self.letters.append(
+            Letter(self.port, offset, index, operator, _said(error), (number, text), timestamp, columns, row)
+        )
+
+    @staticmethod
+    def overlooked(error: BaseException) -> None:
+        """An old row raised, as it did when it was new; what is no error goes on."""
+        if isinstance(error, KeyboardInterrupt):
+            raise error
 
     def _where(self, error: BaseException) -> tuple[int, Taken]:
         """The line of the program that raised, or called what raised, and the row that it worked on.

@@ -16,7 +16,7 @@ from spillway.model import types
 from spillway.model.operators import Python, PythonKind
 from spillway.model.types import ColumnType, Kind, Schema
 from spillway.runtime.functions import Function, FunctionError
-from spillway.runtime.programs.running import WRONG, Taken
+from spillway.runtime.programs.running import Taken
 
 Row = tuple[Any, ...]
 ROW = "_row"  # the column of a flatMap that says of which row of the batch a row was made
@@ -61,12 +61,14 @@ class Vectors:
         start, count = time.perf_counter_ns(), len(rows)
         try:
             found = self._applied(rows)
-        except WRONG as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             found = []
             for row in rows:
                 try:
                     found += self._applied([row]) if count > 1 else self._raised(error)
-                except WRONG as own:
+                except BaseException as own:
                     offset, index, timestamp, *values = row
                     at.refused(own, offset, index, operator, (timestamp, tuple(self._takes.names), tuple(values)))
         number = at.numbers[operator]
