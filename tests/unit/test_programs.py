@@ -145,6 +145,19 @@ def test_what_a_flat_map_gave_before_it_raised_is_not_let_through() -> None:
     assert [(letter.operator, letter.offset) for letter in running.letters] == [("called", 1)]
 
 
+def test_an_error_that_is_raised_again_tells_of_the_row_that_it_is_about() -> None:
+    always = ValueError("the same object")
+
+    def raises(record: dict[str, Any]) -> bool:
+        raise always
+
+    running = called(raises, *({"a": a} for a in range(3)), kind="filter", more="vectorised: false")
+    running.run["events"](messages([{"a": 7}]))
+
+    assert [dict(zip(letter.columns, letter.row or (), strict=True))["a"] for letter in running.letters] == [0, 1, 2, 7]
+    assert always.__traceback__ is None
+
+
 class PanicError(BaseException):
     """What libraries in other languages raise; this one can't even say why."""
 

@@ -30,7 +30,6 @@ Rows = list[Row]
 Clock = Callable[[], int]
 Taken = tuple[int | None, tuple[str, ...], Row | None]  # event time, columns and values of a row
 
-
 # A timed record takes three times as long as another one: two readings of the clock for each operator. 1 in 64 costs
 # about 4 % of a short loop; 1 in 8 would cost 30 %, and with fewer an operator's time would be known later.
 SAMPLED = 64
@@ -94,7 +93,7 @@ def _said(error: BaseException) -> str:
         return f"{type(error).__name__}, which can't say what it is about"
 
 
-@functools.lru_cache
+@functools.lru_cache(1024)
 def _compiled(source: str) -> CodeType:
     return compile(source, "<row>", "eval")
 
@@ -159,6 +158,8 @@ class Running:
         """
         self.overlooked(error)
         number, found = self._where(error)
+        # One object may be raised again and again: its trace would grow, and tell of the first row.
+        error.__traceback__ = None
         timestamp, columns, row = given or found
         text = self._lines[number - 1].strip() if number else ""
         operator = operator or (self._owners[number - 1][0] if number else self.port)
