@@ -99,6 +99,23 @@ outputs: [{name: r, input: divided, topic: r}, {name: s, input: all, topic: s}, 
     assert [(letter.offset, letter.operator, letter.row) for letter in running.letters] == [(1, "divided", (0,))]
 
 
+def test_a_record_that_only_others_can_not_decode_is_a_letter_wherever_it_is_read() -> None:
+    spec = programs.spec(
+        STREAM
+        + """
+operators:
+  - {name: halves, input: events, select: ["a div 2 as half"]}
+  - {name: names, input: events, select: ["upper(k) as name"]}
+outputs: [{name: r, input: halves, topic: r}, {name: s, input: names, topic: s}]
+"""
+    )
+    for segments in (cutting.alone(spec), {"events": ("events", "halves", "names")}):
+        job = programs.Job(spec, segments).run({"events": messages([{"k": 5, "a": 2}, {"k": "x", "a": 4}])})
+
+        assert (job.rows("r"), job.rows("s")) == ([{"half": 2}], [{"name": "X"}])
+        assert {(letter.operator, letter.offset) for letter in job.letters} == {("events", 0)}
+
+
 def test_a_letter_has_the_row_as_it_went_into_the_operator() -> None:
     text = """
 operators:
