@@ -31,7 +31,7 @@ def sendings(draw: st.DrawFn) -> tuple[Layout, list[tuple[Any, ...]]]:
 @given(sendings(), st.integers(60, 400))
 def test_rows_come_back_as_they_were_from_however_many_frames(sending: Any, most: int) -> None:
     layout, sent = sending
-    sender = Sender(layout, Origin("a-b", 7), 2)
+    sender = Sender(layout, Origin("a-b", 7, "p"), 2)
     whole = [frames.read(data) for data in sender.frames(sent, 3)]
     cut = None
     with contextlib.suppress(FrameError):
@@ -63,7 +63,7 @@ def test_bytes_are_a_frame_or_an_error(data: bytes) -> None:
 @given(sendings(), st.data())
 def test_a_frame_with_changed_bytes_is_read_or_refused(sending: Any, data: st.DataObject) -> None:
     layout, sent = sending
-    sender = Sender(layout, Origin("a", 0), 2)
+    sender = Sender(layout, Origin("a", 0, "p"), 2)
     broken = bytearray((sender.frames(sent, 3) or [sender.marker()])[0])
     for _ in range(data.draw(st.integers(1, 3))):
         broken[data.draw(st.integers(0, len(broken) - 1))] = data.draw(st.integers(0, 255))

@@ -166,7 +166,7 @@ class Job:
             running = self._bound(program, "replica", 0, replicas)
             for found in self.topics[port.source.topic].values():
                 running.run[port.label](found)
-            self._take(program, running, Origin("replica", 0))
+            self._take(program, running, Origin("replica", 0, program.id))
         for source, partition, port, content in self._inputs(program):
             running = self._bound(program, source, partition, replicas)
             for piece in self._pieces(content):
@@ -175,7 +175,7 @@ class Job:
                 else:
                     offset, rows, first = piece
                     running.run[port.label](offset, rows, first)
-                self._take(program, running, Origin(source, partition))
+                self._take(program, running, Origin(source, partition, program.id))
 
     def _bound(self, program: Program, source: str, partition: int, replicas: Mapping[str, Any]) -> Running:
         key = (program.name, source, partition)

@@ -9,13 +9,16 @@ from typing import Any
 import msgspec
 import pytest
 
+from spillway.controllers.protocol import reader
+from spillway.controllers.protocol.values import Partition
 from spillway.model import types
 from spillway.runtime import frames
 from spillway.runtime.frames import Combined, Frame, FrameError, Layout, Origin, Position, Sender
 
 SCHEMA = types.parse_schema("ad_id string, price decimal(10,2), views bigint")
 LAYOUT = Layout(SCHEMA, updates=False)
-ORIGIN = Origin("fields", 3)
+ORIGIN = Origin("fields", 3, "a1b2")
+RANGE = reader.Source(Partition("fields", 3), 5, 100, 250)
 ROWS = [
     (7, 0, 1_000, "ad-1", Decimal("1.50"), 2),
     (7, 0, 1_000, None, None, None),
@@ -30,7 +33,7 @@ def sent(rows: list[Any], **more: Any) -> bytes:
 
 def test_a_frame_has_these_very_bytes_in_every_version() -> None:
     golden = (
-        "9c01ce17848a7105a66669656c64730300920700920904" "0311c0"
+        "9d01ce17848a7105a66669656c647303a46131623200920700920904" "0311c0"
         "93" "960700cd03e8a461642d31a4312e353002" "960700cd03e8c0c0c0" "960904cd07d0a461642d32a4302e3030ff"
     )  # fmt: skip
 
@@ -59,7 +62,31 @@ def test_a_marker_tells_of_its_epoch_alone() -> None:
 def test_a_combined_frame_has_the_range_of_its_intent_and_its_part() -> None:
     rows = [(100, 0, 5, "a", None, 1), (100, 0, 6, "b", None, 2)]
 
-    assert frames.read(sent(rows, combined=Combined(100, 250, 2))).combined == Combined(100, 250, 2)
+    assert frames.read(sent(rows, combined=Combined((RANGE,), 2, 3))).combined == Combined((RANGE,), 2, 3)
+
+
+def test_what_the_protocol_has_to_know_stands_in_the_header() -> None:
+    frame = frames.read(sent(ROWS)).head
+    marker = frames.read(Sender(LAYOUT, ORIGIN, 6).marker()).head
+    part = frames.read(sent([(100, 0, 5, "a", None, 1)], combined=Combined((RANGE,), 2, 3))).head
+
+    assert frame == reader.Frame(Partition("fields", 3), 5, "a1b2", reader.Position(7, 0), reader.Position(9, 4), 3)
+    assert isinstance(marker, reader.Frame)
+    assert (marker.epoch, marker.count) == (6, 0)
+    assert part == reader.Combined((RANGE,), "a1b2", 2, 3)
+
+
+def test_a_reader_of_the_protocol_applies_a_frame_once_and_skips_what_a_dead_owner_sends_late() -> None:
+    frame = frames.read(sent(ROWS)).head
+    first = reader.read({}, frame)
+    seen = dict(first.seen)
+    newer = dict(reader.read(seen, frames.read(Sender(LAYOUT, ORIGIN, 6).marker()).head).seen)
+    late = frames.read(sent([(11, 0, 3_000, "ad-3", None, 1)])).head
+
+    assert first.verdict is reader.Verdict.APPLY
+    assert reader.read(seen, frame).verdict is reader.Verdict.SKIP
+    assert reader.read(seen, late).verdict is reader.Verdict.APPLY
+    assert reader.read(newer, late).verdict is reader.Verdict.SKIP
 
 
 def test_updates_carry_the_old_and_the_new_row() -> None:

@@ -10,6 +10,8 @@ import pytest
 
 import programs
 from programs import Job, messages, seeded
+from spillway.controllers.protocol.reader import Source
+from spillway.controllers.protocol.values import Partition
 from spillway.runtime import frames
 from spillway.runtime.programs import compiler, cutting, states
 from spillway.runtime.tables import aggregation
@@ -249,7 +251,8 @@ def test_what_a_batch_combines_is_merged_to_the_same_table(name: str) -> None:
             combiner.record(timestamp, tuple(row))
         rows = [(at, 0, last, key, folded) for key, folded, last in combiner.partials()]
         layout = frames.Layout(combined.schema, combined=True)
-        (data,) = frames.Sender(layout, frames.Origin("x", 0), 1).frames(rows, 0, frames.Combined(at, at + 50, part))
+        intent = frames.Combined((Source(Partition("x", 0), 1, at, at + 50),), part, 4)
+        (data,) = frames.Sender(layout, frames.Origin("x", 0, program.id), 1).frames(rows, 0, intent)
         running[1].run[combined.label](part, layout.rows(frames.read(data)))
 
     one, other = ({key: value for *_, key, value in at.outputs["result"]} for at in running)

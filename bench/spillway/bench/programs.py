@@ -225,7 +225,7 @@ def _messages() -> None:
     ]
     run, buffers = at.run["events"], at.edges["sums.main"]
     edge = program.edges[0]
-    sender = Sender(Layout(edge.schema, updates=False), Origin("events", 0), 1)
+    sender = Sender(Layout(edge.schema, updates=False), Origin("events", 0, "p" * 32), 1)
 
     def work() -> None:
         for batch in batches:
@@ -270,7 +270,7 @@ def _frames() -> None:
     program, _ = chain(head=True)
     edge = program.edges[0]
     layout = Layout(edge.schema, updates=False)
-    sender = Sender(layout, Origin("events", 3), 7)
+    sender = Sender(layout, Origin("events", 3, "p" * 32), 7)
     found = [(i, 0, at, user, price) for i, _, at, user, price, _ in rows()]
     _say("frames", "bytes", "make us", "read us", "make per record", "read per record")
     for size in (1, 10, 100, 1000):

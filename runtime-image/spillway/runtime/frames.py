@@ -7,12 +7,12 @@ A frame is one msgpack array:
 | version | of this format |
 | layout | a number for the columns of its rows; who expects others does not read it |
 | epoch | of the owner that made it |
-| source, partition | its **origin**: the input, and the partition of it, whose records it was made of |
+| source, partition, program | its **origin**: the partition of an input whose records it has, and who made it of them |
 | side | 0: for the main input of its reader; 1: for the other side of a join |
 | first, last | origin **positions** of the first and the last row: (message offset, index in that message's frame) |
 | count | rows |
 | earliest | of the source records inside, when the first one came into its topic: milliseconds |
-| combined | (start, end, part) of an intent, where rows of a range were added up before they were sent; else nil |
+| combined | ranges of an intent, part and parts, where rows were added up before they were sent; else nil |
 | rows | see below |
 
 A row is `(offset, index, timestamp, column…)`, an update of a table `(offset, index, timestamp, old, new)`, a combined
@@ -21,7 +21,8 @@ row `(offset, index, timestamp, key, states)`.
 All rows that one input record has in an edge partition are in one frame, and positions never decrease from row to row.
 So a reader that keeps the highest position of each origin (and side) needs nothing else to skip what it has
 (`after`). Of combined rows nobody can tell which record they came from: they carry the start of their range, and a part
-is skipped or applied whole. A frame without rows is a **marker**: it only tells readers of its epoch.
+is skipped or applied whole. A frame without rows is a **marker**: it only tells readers of its epoch. What to do with
+a frame is said by `controllers.protocol.reader`, of the frame's `head`.
 
 The header is read first (`read`), the rows only when they are wanted (`Layout.rows`).
 """
@@ -36,6 +37,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from spillway.controllers.protocol import reader
+from spillway.controllers.protocol.values import Partition
 from spillway.model.errors import TerminalError
 from spillway.model.types import ColumnType, Kind, Schema
 
@@ -59,18 +62,19 @@ class Position(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """Whose positions a frame counts in: a partition of an input of the program that made it."""
+    """Whose positions a frame counts in: a partition of an input, and the program that made it."""
 
     source: str
     partition: int
+    program: str
 
 
 class Combined(NamedTuple):
-    """Which part of which intent: input offsets from `start` up to before `end`, and the number of the part."""
+    """Which part of which intent, and how many parts it has."""
 
-    start: int
-    end: int
+    sources: tuple[reader.Source, ...]
     part: int
+    parts: int
 
 
 class Frame(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -81,6 +85,7 @@ class Frame(msgspec.Struct, frozen=True, array_like=True, gc=False):
     epoch: int
     source: str
     partition: int
+    program: str
     side: int
     first: Position
     last: Position
@@ -92,7 +97,16 @@ class Frame(msgspec.Struct, frozen=True, array_like=True, gc=False):
     @property
     def origin(self) -> Origin:
         """Whose positions it counts in."""
-        return Origin(self.source, self.partition)
+        return Origin(self.source, self.partition, self.program)
+
+    @property
+    def head(self) -> reader.Frame | reader.Combined:
+        """What the protocol has to know, to tell what to do with it; a reader keeps a table for each side."""
+        if self.combined is not None:
+            return reader.Combined(self.combined.sources, self.program, self.combined.part, self.combined.parts)
+        partition = Partition(self.source, self.partition)
+        first, last = reader.Position(*self.first), reader.Position(*self.last)
+        return reader.Frame(partition, self.epoch, self.program, first, last, self.count)
 
     @property
     def is_marker(self) -> bool:
@@ -230,7 +244,7 @@ class Sender:
 
 
 def _header(layout: Layout, origin: Origin, epoch: int, side: int) -> Callable[..., bytes]:
-    fixed = (VERSION, layout.number, epoch, origin.source, origin.partition, side)
+    fixed = (VERSION, layout.number, epoch, *origin, side)
     return lambda *rest: _pack((*fixed, *rest))
 
 
