@@ -43,7 +43,7 @@ class Mark:
 
 
 class Emitter:
-    """Sends; `serve` has to be called now and then, from any one thread, for acknowledgements to be heard."""
+    """Sends; `serve` has to be called now and then, by the thread that sends, for acknowledgements to be heard."""
 
     def __init__(self, access: Access) -> None:
         self._producer = clients.emitter(access, self._heard)
