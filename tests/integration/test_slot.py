@@ -19,7 +19,7 @@ from confluent_kafka import TopicPartition
 
 import kafka_records
 import lone_slot
-from spillway.controllers.topics import Topic
+from spillway.controllers.topics import Names, Topic
 from spillway.local.broker import Broker
 from spillway.model import kafka
 from spillway.runtime import admin, clients, task
@@ -46,7 +46,7 @@ def _started(bootstrap: str, prefix: str, life: int, end: str) -> Iterator[subpr
 
 def _made(access: Access, prefix: str) -> None:
     readers, tables = task.topics_of(loop.program for loop in lone_slot.loops(prefix))
-    names = task.Topics(prefix, lone_slot.WIDTH)
+    names = Names(prefix)
     wanted = [Topic(names.edge(reader), lone_slot.WIDTH) for reader in readers]
     wanted += [Topic(names.state(name), lone_slot.WIDTH, {"cleanup.policy": "compact"}) for name in tables]
     wanted += [Topic(names.dead, 1), Topic(f"{prefix}lines", lone_slot.SOURCES)]

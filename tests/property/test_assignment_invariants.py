@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from spillway.controllers import assignment
 from spillway.controllers.assignment import MoveReason, Owner, Reason
-from spillway.controllers.balancing import Partition, Slot
+from spillway.controllers.balancing import Slot
+from spillway.controllers.protocol.values import Partition
 
 LOADS = st.one_of(st.none(), st.floats(0, 1e6), st.just(math.nan), st.just(-1.0))
 SLOTS = st.builds(Slot, st.integers(0, 4), st.integers(0, 1))

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 import fuzzing
 from spillway.controllers import assignment, explain, tick
-from spillway.controllers.balancing import Partition, Slot
+from spillway.controllers.balancing import Slot
 from spillway.controllers.costmodel.flow import Costs, Flow, Node
 from spillway.controllers.planning.problem import Problem, Promise, Room
+from spillway.controllers.protocol.values import Partition
 from spillway.controllers.provisioning import Arrivals
 from spillway.controllers.switching import measurements
 from spillway.controllers.switching.measurements import Measurement

@@ -11,11 +11,12 @@ import random
 from collections.abc import Mapping, Sequence
 
 from programs import Message
+from spillway.controllers.topics import Names
 from spillway.model.streamjob import Spec
 from spillway.runtime.functions import Function
 from spillway.runtime.programs import cutting, states
 from spillway.runtime.programs.compiler import Loop
-from spillway.runtime.task import Send, Task, Topics
+from spillway.runtime.task import Send, Task
 
 Log = list[tuple[bytes | None, bytes | None]]
 
@@ -45,7 +46,7 @@ class LoneJob:
         known = functions or {}
         programs = cutting.cut(spec, segments, {name: found.digest for name, found in known.items()})
         self.loops = {program.name: Loop(program, known) for program in programs}
-        self.topics, self.inputs = Topics("test.job.", width), inputs
+        self.names, self.width, self.inputs = Names("test.job."), width, inputs
         self.logs: dict[tuple[str, int], Log] = {}
         self.places: dict[tuple[str, int], Place] = {}
         for name, loop in self.loops.items():
@@ -105,7 +106,7 @@ class LoneJob:
     def _made(self, name: str, partition: int, epoch: int) -> Task:
         loop = self.loops[name]
         tables = {state.name: states.made(state) for state in loop.program.states}
-        return Task(loop, tables, partition, epoch, self.topics)
+        return Task(loop, tables, partition, epoch, self.names, self.width)
 
     def _messages(self, topic: str, partition: int) -> Sequence[Message]:
         if topic in self.inputs:

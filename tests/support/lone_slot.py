@@ -12,13 +12,14 @@ import time
 import yaml
 
 import programs
+from spillway.controllers.topics import Names
 from spillway.model import kafka
 from spillway.runtime import commits
 from spillway.runtime.clients import Access
 from spillway.runtime.programs import cutting
 from spillway.runtime.programs.compiler import Loop
 from spillway.runtime.slot import Slot
-from spillway.runtime.task import Task, Topics
+from spillway.runtime.task import Task
 
 WIDTH, SOURCES = 3, 2
 IDLE = 2.0
@@ -39,7 +40,7 @@ def main(bootstrap: str, prefix: str, life: int, end: str) -> None:
     access = Access(kafka.Kafka(bootstrap_servers=(bootstrap,)))
     if life:
         commits.fence(access, commits.identity(prefix, "slot", life - 1))
-    slot = Slot(access, Topics(prefix, WIDTH), f"{prefix}group", commits.identity(prefix, "slot", life))
+    slot = Slot(access, Names(prefix), WIDTH, f"{prefix}group", commits.identity(prefix, "slot", life))
     for loop in loops(prefix):
         reads_edge = any(port.source is None for port in loop.program.ports)
         for partition in range(WIDTH if reads_edge else SOURCES):

@@ -12,7 +12,8 @@ import pytest
 
 from spillway.controllers import assignment
 from spillway.controllers.assignment import Assignment, MoveReason, Owner, Reason
-from spillway.controllers.balancing import Partition, Slot
+from spillway.controllers.balancing import Slot
+from spillway.controllers.protocol.values import Partition
 
 
 def _parts(count: int, segment: str = "ads") -> list[Partition]:

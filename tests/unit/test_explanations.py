@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from spillway.controllers import assignment, explain, reference, sizing
-from spillway.controllers.balancing import Partition
 from spillway.controllers.explain import Alternative, Explained, Reasons
+from spillway.controllers.protocol.values import Partition
 from spillway.controllers.sizes import Bounds, History, Present, Recommendation, SizePolicy
 from spillway.controllers.switching import decision
 from spillway.controllers.switching.measurements import Node, Observation

@@ -7,10 +7,11 @@ import datetime
 import json
 
 from spillway.controllers import assignment, explain, provisioning, tick
-from spillway.controllers.balancing import Partition, Slot
+from spillway.controllers.balancing import Slot
 from spillway.controllers.costmodel.flow import Costs, Flow, Node
 from spillway.controllers.latency.moments import Moments
 from spillway.controllers.planning.problem import Problem, Promise, Room, Traits
+from spillway.controllers.protocol.values import Partition
 from spillway.controllers.provisioning import Arrivals
 from spillway.controllers.switching import measurements
 from spillway.controllers.switching.measurements import Measurement

@@ -16,7 +16,8 @@ from collections.abc import Callable, Iterable
 from spillway.bench import single_server
 from spillway.controllers import assignment, sizing
 from spillway.controllers.assignment import Owner
-from spillway.controllers.balancing import Partition, Slot
+from spillway.controllers.balancing import Slot
+from spillway.controllers.protocol.values import Partition
 from spillway.controllers.scheduling import Grain, Item, RecordScheduler
 from spillway.controllers.sizes import Bounds, History, Present, Recommendation, SizePolicy
 from spillway.model.quantities import Duration

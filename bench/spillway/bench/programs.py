@@ -142,7 +142,13 @@ def per_record(work: Callable[[], None], count: int = RECORDS) -> float:
 
 def by_edge(at: Running, label: str, batches: Sequence[Sequence[Any]]) -> Callable[[], None]:
     """Run over frames, and throw away what comes."""
-    run, buffers = at.run[label], at.edges["sums.main"]
+    return cleared(at.run[label], at.edges["sums.main"], batches)
+
+
+def cleared(
+    run: Callable[[int, Sequence[Any]], None], buffers: Sequence[list[Any]], batches: Sequence[Sequence[Any]]
+) -> Callable[[], None]:
+    """Run over batches, and throw away what comes."""
 
     def work() -> None:
         for offset, batch in enumerate(batches):
@@ -198,13 +204,7 @@ def _by_hand(batches: Sequence[Sequence[Any]]) -> Callable[[], None]:
                 continue
             buffers[zlib.crc32(key((user,))) % READERS].append((offset, index, timestamp, user, total))
 
-    def work() -> None:
-        for offset, batch in enumerate(batches):
-            run(offset, batch)
-            for buffer in buffers:
-                buffer.clear()
-
-    return work
+    return cleared(run, buffers, batches)
 
 
 def _without_function() -> Loop:

@@ -15,10 +15,11 @@ import sys
 import time
 
 from spillway.controllers import assignment, tick
-from spillway.controllers.balancing import Partition, Slot
+from spillway.controllers.balancing import Slot
 from spillway.controllers.costmodel.flow import Costs, Flow, Node
 from spillway.controllers.latency.moments import Moments
 from spillway.controllers.planning.problem import Chaining, Problem, Promise, Room
+from spillway.controllers.protocol.values import Partition
 from spillway.controllers.provisioning import Arrivals
 from spillway.controllers.switching import measurements
 from spillway.controllers.switching.measurements import Measurement

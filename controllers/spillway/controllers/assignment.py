@@ -30,8 +30,9 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from spillway.controllers import balancing, explain
-from spillway.controllers.balancing import Partition, Slot
+from spillway.controllers.balancing import Slot
 from spillway.controllers.explain import Alternative
+from spillway.controllers.protocol.values import Partition
 
 # In fair shares. Loads come from timing 1 record in 64 over some seconds and wander by about 5 %, so the difference of
 # two owners by less than 10 % is no difference. Smaller: partitions wander with the noise, and each move pauses one

@@ -18,21 +18,13 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from spillway.controllers.protocol.values import Partition
+
 # A round of levelling that the margin started goes on until this part of the margin is left.
 SETTLED = 0.5
 # Owners are looked up by class of capacity, eight to a doubling: within 9 % they count as alike for that, and exactly
 # for everything else. Measured capacities all differ, and 200 classes of one would be searched for each partition.
 CLASSES = 8
-
-
-class Partition(NamedTuple):
-    """A partition of a segment's input. A tuple, because ten thousand are sorted and hashed in each decision."""
-
-    segment: str
-    number: int
-
-    def __str__(self) -> str:
-        return f"{self.segment}/{self.number}"
 
 
 class Slot(NamedTuple):

@@ -38,9 +38,8 @@ from spillway.controllers.explain import Alternative, Reasons
 from spillway.controllers.planning import planner
 from spillway.controllers.planning.plan import Plan, Planned
 from spillway.controllers.planning.problem import Problem, Traits
-from spillway.controllers.switching import bursts
+from spillway.controllers.switching import bursts, measurements
 from spillway.controllers.switching.bursts import Burst
-from spillway.controllers.switching.measurements import STALE, sound
 from spillway.model.execution import Policy
 from spillway.model.operators import Paradigm
 
@@ -97,9 +96,9 @@ class Backlog:
 class History:
     """What is remembered between ticks: detectors of the sources, and the plan with what it was made for.
 
-    `recent` has the last rates of each source, `rising` since when more comes than was planned for, `rethought`
-    when other segments were last thought of. `slots` is the most
-    that a plan asked for since operators went to batches: they come back, and need them then.
+    `recent` has the last rates of each source, `rising` since when more comes than was planned for, `rethought` when
+    other segments were last thought of. `slots` is the most that a plan asked for since operators went to batches: they
+    come back, and need them then.
     """
 
     sources: Mapping[str, Burst] = dataclasses.field(default_factory=lambda: MappingProxyType({}))
@@ -170,10 +169,11 @@ def decide(
         return _kept(Reason.LOOKING, f"hold for {LOOK.total_seconds():g} s: {why}", _inputs(workload), history)
     if reason is Reason.STEADY:
         return _kept(reason, why, _inputs(workload), history)
-    planned, rethought = _plan(dataclasses.replace(problem, workload=workload), reason, running, history, now)
+    problem = dataclasses.replace(problem, workload=workload)
+    planned, rethought = _plan(problem, reason, running, history, now)
     slots = planned.plan.slots if planned.plan else 0
     if running.visiting and not planned.feasible:
-        slots = max(slots, _way_back(dataclasses.replace(problem, workload=workload), running))
+        slots = max(slots, _way_back(problem, running))
     history = dataclasses.replace(
         history,
         planned=planned,
@@ -202,13 +202,13 @@ def _blind(names: list[str], arrivals: Mapping[str, Arrivals | None], now: datet
     """What is missing, or makes no sense; nothing when all is well."""
     for name in names:
         seen = arrivals.get(name)
-        if seen is None:
-            return f"no telemetry from `{name}` yet"
-        if seen.at.utcoffset() is None or now.utcoffset() is None:
-            return f"the telemetry from `{name}` has a time without a zone"
-        if abs(now - seen.at) > STALE:
-            return f"no telemetry from `{name}` for {(now - seen.at).total_seconds():.0f} s"
-        if not sound(seen.rate) or seen.span <= datetime.timedelta(0):
+        if problem := measurements.late(name, seen.at if seen else None, now):
+            return problem
+        if seen is None:  # `late` has said so
+            continue
+        if problem := measurements.misdated(name, seen.at, now):
+            return problem
+        if not measurements.sound(seen.rate) or seen.span <= datetime.timedelta(0):
             return f"the arrival rate of `{name}` is {seen.rate} over {seen.span.total_seconds()} s"
     return ""
 
@@ -251,7 +251,7 @@ def _with_backlog(
     extra = 0.0
     for backlog in backlogs:
         gain = taken.get(backlog.segment, 0.0)
-        if gain > 0 and sound(backlog.queue):
+        if gain > 0 and measurements.sound(backlog.queue):
             extra = max(extra, (backlog.queue - total * gain * bound) / (gain * DRAIN))
     if not extra:
         return dict(rates)

@@ -15,9 +15,10 @@ from collections.abc import Mapping
 
 from spillway.controllers import assignment, provisioning
 from spillway.controllers.assignment import Assignment, Owner
-from spillway.controllers.balancing import Partition, Slot
+from spillway.controllers.balancing import Slot
 from spillway.controllers.explain import Alternative, Explained, Inputs, Reasons
 from spillway.controllers.planning.problem import Problem
+from spillway.controllers.protocol.values import Partition
 from spillway.controllers.provisioning import Arrivals, Backlog, Provision, Running
 from spillway.controllers.switching import decision as switches
 from spillway.controllers.switching import measurements, verdicts

@@ -17,6 +17,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
+from typing import Self
 
 from spillway.controllers import explain
 from spillway.controllers.explain import Reasons
@@ -79,9 +80,44 @@ class Judgement:
     alternatives: tuple[explain.Alternative, ...] = ()
 
 
-def prefix(namespace: str, job: str) -> str:
-    """What the names of all topics of a job begin with."""
-    return f"{namespace}.{job}."
+@dataclasses.dataclass(frozen=True, slots=True)
+class Names:
+    """What the topics of a job are called: all begin with `prefix`."""
+
+    prefix: str
+
+    @classmethod
+    def of(cls, job: StreamJob) -> Self:
+        """Those of a job, by its namespace and name."""
+        return cls(f"{job.metadata.namespace}.{job.metadata.name}.")
+
+    def edge(self, reader: str) -> str:
+        """The frames for a segment."""
+        return f"{self.prefix}edge.{reader}"
+
+    def state(self, operator: str) -> str:
+        """The changelog of a table."""
+        return f"{self.prefix}state.{operator}"
+
+    @property
+    def control(self) -> str:
+        """The control log."""
+        return f"{self.prefix}control"
+
+    @property
+    def telemetry(self) -> str:
+        """What slots measured."""
+        return f"{self.prefix}telemetry"
+
+    @property
+    def decisions(self) -> str:
+        """What was decided."""
+        return f"{self.prefix}decisions"
+
+    @property
+    def dead(self) -> str:
+        """Dead letters."""
+        return f"{self.prefix}dead"
 
 
 def width(job: StreamJob) -> int:
@@ -95,7 +131,7 @@ def needed(job: StreamJob, readers: Iterable[str], tables: Mapping[str, int]) ->
 
     `tables` has the partitions of each: as many as the input has that its operator reads.
     """
-    start = prefix(job.metadata.namespace, job.metadata.name)
+    names = Names.of(job)
     partitions = width(job)
     compacted = {
         "cleanup.policy": "compact",
@@ -107,12 +143,12 @@ def needed(job: StreamJob, readers: Iterable[str], tables: Mapping[str, int]) ->
         "min.cleanable.dirty.ratio": "0.2",
     }
     found = [
-        Topic(f"{start}control", 1, _FOR_EVER),
-        Topic(f"{start}telemetry", 1, {**_LOG, "retention.ms": str(10 * MINUTE)}),
-        Topic(f"{start}decisions", 1, {**_LOG, "retention.ms": str(7 * DAY)}),
-        Topic(f"{start}dead", 1, _FOR_EVER),
-        *(Topic(f"{start}edge.{reader}", partitions, _FOR_EVER) for reader in sorted(set(readers))),
-        *(Topic(f"{start}state.{name}", count, compacted) for name, count in sorted(tables.items())),
+        Topic(names.control, 1, _FOR_EVER),
+        Topic(names.telemetry, 1, {**_LOG, "retention.ms": str(10 * MINUTE)}),
+        Topic(names.decisions, 1, {**_LOG, "retention.ms": str(7 * DAY)}),
+        Topic(names.dead, 1, _FOR_EVER),
+        *(Topic(names.edge(reader), partitions, _FOR_EVER) for reader in sorted(set(readers))),
+        *(Topic(names.state(name), count, compacted) for name, count in sorted(tables.items())),
     ]
     return tuple(found)
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Self
 
-from spillway.controllers.costmodel.flow import CORE, Flow, Node, Output, Setting, Slot
+from spillway.controllers.costmodel.flow import CORE, Flow, Node, Setting, Slot
 from spillway.controllers.latency.moments import ZERO, Moments
 from spillway.controllers.latency.queueing import Variability
 from spillway.controllers.planning.plan import Plan
@@ -101,15 +101,13 @@ class Job:
 
     def dearer(self, factor: float) -> Job:
         """The same job, each record `factor` times as dear: what a policy with old costs has to live with."""
-        nodes = [
-            Node(node.name, node.inputs, float(node.cpu) * factor, float(node.fetch) * factor, _dearer(node, factor))
-            for node in self.flow.nodes
-        ]
-        return dataclasses.replace(self, flow=Flow(nodes))
+        return dataclasses.replace(self, flow=Flow(dearer(node, factor) for node in self.flow.nodes))
 
 
-def _dearer(node: Node, factor: float) -> tuple[Output, ...]:
-    return tuple(dataclasses.replace(output, emit=float(output.emit) * factor) for output in node.outputs)
+def dearer(node: Node, factor: float) -> Node:
+    """A node whose records and frames are `factor` times as dear."""
+    outputs = tuple(dataclasses.replace(output, emit=float(output.emit) * factor) for output in node.outputs)
+    return dataclasses.replace(node, cpu=float(node.cpu) * factor, fetch=float(node.fetch) * factor, outputs=outputs)
 
 
 class Mechanism(enum.StrEnum):

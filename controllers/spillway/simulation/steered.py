@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from types import MappingProxyType
 
 from spillway.controllers import sizing, tick
-from spillway.controllers.costmodel.flow import Flow, Node
+from spillway.controllers.costmodel.flow import Flow
 from spillway.controllers.planning.plan import Plan
 from spillway.controllers.planning.problem import Problem, Traits
 from spillway.controllers.provisioning import Arrivals
@@ -27,7 +27,7 @@ from spillway.controllers.switching import measurements
 from spillway.controllers.switching.measurements import Costs, Measurement
 from spillway.model.execution import Policy as JobPolicy
 from spillway.model.operators import Paradigm
-from spillway.simulation import fluid
+from spillway.simulation import fluid, jobs
 from spillway.simulation.jobs import Fault, Job, Platform, Start
 from spillway.simulation.policies import Seen, SegmentSeen, SegmentWish, Wish
 from spillway.simulation.runs import Run
@@ -95,9 +95,7 @@ class Steered:
         self._planned_with = self._made_with = dict(self._factors)
         self._known = self._problem
         self._each: dict[str, float] = {}  # P_D of one slot
-        self._taken: dict[
-            str, float
-        ] = {}  # slots that a segment keeps busy: behind batches it is all or none at a time
+        self._taken: dict[str, float] = {}  # slots that are busy; smoothed, as behind batches it is all or none
         self._paradigms: dict[str, Paradigm] = {}
 
     def decide(self, seen: Seen, now: datetime.datetime) -> Wish:
@@ -142,7 +140,7 @@ class Steered:
     def _dearer(self) -> Problem:
         """The problem with costs as they were learnt; made anew when one has changed by more than `SAME`."""
         if any(abs(factor / self._made_with[name] - 1) > SAME for name, factor in self._factors.items()):
-            flow = Flow(_times(node, self._factors.get(node.name, 1.0)) for node in self._problem.flow.nodes)
+            flow = Flow(jobs.dearer(node, self._factors.get(node.name, 1.0)) for node in self._problem.flow.nodes)
             self._known = dataclasses.replace(self._problem, flow=flow)
             self._made_with = dict(self._factors)
         return self._known
@@ -267,12 +265,6 @@ def _capacity(plan: Plan, name: str) -> float | None:
         return None
     each = segment.load.capacity / segment.parallelism
     return each if 0 < each < math.inf else None
-
-
-def _times(node: Node, factor: float) -> Node:
-    """A node whose records and frames are `factor` times as dear."""
-    outputs = tuple(dataclasses.replace(output, emit=float(output.emit) * factor) for output in node.outputs)
-    return dataclasses.replace(node, cpu=float(node.cpu) * factor, fetch=float(node.fetch) * factor, outputs=outputs)
 
 
 def _together(seen: Seen) -> dict[str, float]:

@@ -66,7 +66,9 @@ class Committer:
         """Fences whoever had this identity, and ends what it left open."""
         self._identity = identity
         self._producer = clients.committer(access, identity)
-        self._group = clients.reader(access, group).consumer_group_metadata()
+        reader = clients.reader(access, group)
+        self._group = reader.consumer_group_metadata()
+        reader.close()
         self._next = 0.0
         self._ask(lambda: self._producer.init_transactions(PATIENCE), "its first transaction")
 

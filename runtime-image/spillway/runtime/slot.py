@@ -15,8 +15,9 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from confluent_kafka import TopicPartition
+from confluent_kafka import Consumer, TopicPartition
 
+from spillway.controllers.topics import Names
 from spillway.runtime import clients, commits
 from spillway.runtime.clients import Access
 from spillway.runtime.commits import Committer, Snapshot
@@ -24,7 +25,7 @@ from spillway.runtime.emitter import Emitter, Mark
 from spillway.runtime.intake import Intake
 from spillway.runtime.programs import states
 from spillway.runtime.programs.compiler import Loop
-from spillway.runtime.task import Send, Task, Topics
+from spillway.runtime.task import Send, Task
 
 # Seconds from one commit to the next. What is repeated after a crash is what came since; each commit costs some
 # milliseconds of a broker, and the encoding of what changed in the loop.
@@ -37,9 +38,9 @@ PATIENCE = 30.0
 class Slot:
     """One life of a slot. Ends with `GoneError` when it was fenced, or nobody knows what became of a commit."""
 
-    def __init__(self, access: Access, topics: Topics, group: str, identity: str) -> None:
+    def __init__(self, access: Access, names: Names, width: int, group: str, identity: str) -> None:
         """`identity` is the transactional id of this life; to use it fences who had it before."""
-        self._access, self._topics, self._group = access, topics, group
+        self._access, self._names, self._width, self._group = access, names, width, group
         self._committer = Committer(access, identity, group)
         self._emitter = Emitter(access)
         self._intake = Intake(access, group)
@@ -52,10 +53,13 @@ class Slot:
     def own(self, loop: Loop, partition: int, epoch: int, *, takeover: bool) -> None:
         """Work on a partition from the last commit on, with its tables as they were then."""
         made = {state.name: states.made(state) for state in loop.program.states}
-        task = Task(loop, made, partition, epoch, self._topics)
-        self._restore(task)
+        task = Task(loop, made, partition, epoch, self._names, self._width)
+        reader = clients.reader(self._access, self._group)
+        self._restore(task, reader)
+        positions = self._positions(task, reader)
+        reader.close()
         self._tasks[loop.program.name, partition] = task
-        for topic, offset in self._positions(task).items():
+        for topic, offset in positions.items():
             self._readers.setdefault((topic, partition), []).append(task)
             self._intake.take(topic, partition, offset)
         if takeover:
@@ -123,9 +127,9 @@ class Slot:
         if self._failed is not None:
             raise self._failed
 
-    def _restore(self, task: Task) -> None:
+    @staticmethod
+    def _restore(task: Task, reader: Consumer) -> None:
         """Read the changelogs of a partition from their beginning to their end."""
-        reader = clients.reader(self._access, self._group)
         for topic in task.changelogs:
             at = TopicPartition(topic, task.partition, 0)
             low, high = reader.get_watermark_offsets(at, timeout=PATIENCE) or (0, 0)
@@ -139,16 +143,14 @@ class Slot:
                         raise commits.GoneError(problem)
                     if key is not None:
                         task.load(topic, key, message.value())
-        reader.close()
         task.restored()
 
-    def _positions(self, task: Task) -> Mapping[str, int]:
+    @staticmethod
+    def _positions(task: Task, reader: Consumer) -> Mapping[str, int]:
         """Where to go on: after the last commit, else at the beginning."""
-        reader = clients.reader(self._access, self._group)
         known = commits.committed(reader, [(topic, task.partition) for topic in task.inputs])
         found = {}
         for topic in task.inputs:
             ends = reader.get_watermark_offsets(TopicPartition(topic, task.partition), timeout=PATIENCE)
             found[topic] = known.get((topic, task.partition), ends[0] if ends else 0)
-        reader.close()
         return found

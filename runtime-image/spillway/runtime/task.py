@@ -14,7 +14,6 @@ has the program's name, under keys that no table has.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -24,6 +23,7 @@ import msgspec
 from spillway.controllers.protocol import reader
 from spillway.controllers.protocol.reader import Seen, Verdict
 from spillway.controllers.protocol.values import Partition
+from spillway.controllers.topics import Names
 from spillway.runtime import frames
 from spillway.runtime.commits import Change, Position, Snapshot
 from spillway.runtime.emitter import TO_ANY
@@ -50,36 +50,20 @@ class Send(NamedTuple):
     value: bytes | None
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Topics:
-    """The names of a job's internal topics, and how many partitions its edges have."""
-
-    prefix: str
-    width: int
-
-    def edge(self, name: str) -> str:
-        """The frames for a program."""
-        return f"{self.prefix}edge.{name}"
-
-    def state(self, name: str) -> str:
-        """The changelog of a table, or of what a program knows of its origins."""
-        return f"{self.prefix}state.{name}"
-
-    @property
-    def dead(self) -> str:
-        """Dead letters."""
-        return f"{self.prefix}dead"
-
-
 class Task:
     """A program on one partition of its input, under one epoch."""
 
-    def __init__(self, loop: Loop, states: Mapping[str, Any], partition: int, epoch: int, topics: Topics) -> None:
-        """`states` are the table objects of this partition, empty or on a replica that several share."""
+    def __init__(
+        self, loop: Loop, states: Mapping[str, Any], partition: int, epoch: int, names: Names, width: int
+    ) -> None:
+        """`states` are the table objects of this partition, empty or on a replica that several share.
+
+        `width` is how many partitions each edge has.
+        """
         self.program: Program = loop.program
         self.partition, self.epoch = partition, epoch
-        self._topics, self._states = topics, states
-        self._running = loop.bind(states, {edge.reader: topics.width for edge in self.program.edges})
+        self._names, self._width, self._states = names, width, states
+        self._running = loop.bind(states, {edge.reader: width for edge in self.program.edges})
         self._ports: dict[str, Port] = {
             port.source.topic: port for port in self.program.ports if port.source is not None and not port.broadcast
         }
@@ -98,14 +82,14 @@ class Task:
     @property
     def inputs(self) -> tuple[str, ...]:
         """The topics whose partition it reads."""
-        own = (self._topics.edge(self.program.name),) if self._sides else ()
+        own = (self._names.edge(self.program.name),) if self._sides else ()
         return (*self._ports, *own)
 
     @property
     def changelogs(self) -> tuple[str, ...]:
         """The topics that it is restored from."""
         own = (self.program.name,) if self._sides else ()
-        return tuple(self._topics.state(name) for name in dict.fromkeys((*self._states, *own)))
+        return tuple(self._names.state(name) for name in dict.fromkeys((*self._states, *own)))
 
     def take(self, topic: str, messages: Sequence[Any]) -> None:
         """Work on messages, in their order; raises FrameError or ProtocolError for what can't be on an edge."""
@@ -132,28 +116,28 @@ class Task:
             found += [Send(output.topic, TO_ANY, key, value) for _, _, _, key, value in rows]
             rows.clear()
         letters = self._running.letters
-        found += [Send(self._topics.dead, 0, letter.operator.encode(), self._letter(letter)) for letter in letters]
+        found += [Send(self._names.dead, 0, letter.operator.encode(), self._letter(letter)) for letter in letters]
         letters.clear()
         return found
 
     def markers(self) -> list[Send]:
         """An empty frame for every partition that it may write: from there on frames of older epochs are dead."""
         return [
-            Send(self._topics.edge(edge.reader), number, None, self._sender(edge, topic).marker())
+            Send(self._names.edge(edge.reader), number, None, self._sender(edge, topic).marker())
             for edge in self.program.edges
             for topic in self.inputs
-            for number in range(self._topics.width)
+            for number in range(self._width)
         ]
 
     def snapshot(self) -> Snapshot:
         """What has changed since the last one, and where the input is. Flush first: what waits is not in it."""
         changes = [
-            Change(self._topics.state(name), self.partition, key, value)
+            Change(self._names.state(name), self.partition, key, value)
             for name, table in self._states.items()
             for part in table.stores
             for key, value in part.changes()
         ]
-        own = self._topics.state(self.program.name)
+        own = self._names.state(self.program.name)
         for side, origin in self._news:
             key = ORIGINS + _pack((side, origin))
             changes.append(Change(own, self.partition, key, _pack(self._seen[side][origin])))
@@ -167,7 +151,7 @@ class Task:
             if value is not None:
                 self._seen[side][origin] = _unpack_seen(value)
             return
-        name = topic.removeprefix(self._topics.state(""))
+        name = topic.removeprefix(self._names.state(""))
         store.load(self._states[name].stores, key, value)
 
     def restored(self) -> None:
@@ -201,7 +185,7 @@ class Task:
             buffers = self._running.edges[edge.label]
             if not any(buffers):
                 continue
-            topic, sender = self._topics.edge(edge.reader), self._sender(edge, self._source)
+            topic, sender = self._names.edge(edge.reader), self._sender(edge, self._source)
             refused = functools.partial(self._running.refused, operator=edge.label)
             for number, rows in enumerate(buffers):
                 to = self._to(edge, number)
@@ -215,7 +199,7 @@ class Task:
 
     def _to(self, edge: Edge, number: int) -> int:
         """Where rows go: by their key, else by the own partition alone, so that repeated rows go the same way."""
-        return self.partition % self._topics.width if edge.key is None else number
+        return self.partition % self._width if edge.key is None else number
 
     def _sender(self, edge: Edge, topic: str) -> Sender:
         """Frames of what came from one topic: its offsets are their positions."""

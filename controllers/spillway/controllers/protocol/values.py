@@ -19,7 +19,7 @@ class ProtocolError(errors.TerminalError):
 
 
 class Partition(NamedTuple):
-    """One partition of the input of one segment."""
+    """One partition of the input of one segment. A tuple: ten thousand are sorted and hashed in each assignment."""
 
     segment: Name
     number: Count

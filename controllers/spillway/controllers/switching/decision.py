@@ -105,7 +105,7 @@ def _remember(observation: Observation, history: History, now: datetime.datetime
         name, m = node.name, observation.measured.get(node.name)
         if name in history.bursts and name in history.seen:
             states[name], seen[name] = history.bursts[name], history.seen[name]
-        if m is None or measurements.late(name, m, now) or measurements.wrong(name, m, now):
+        if m is None or measurements.late(name, m.at, now) or measurements.wrong(name, m, now):
             continue
         if name not in seen or m.at > seen[name]:
             states[name] = bursts.observe(states.get(name, Burst()), m.rate, m.span)
@@ -126,7 +126,7 @@ def _under_way(observation: Observation, history: History, now: datetime.datetim
 def _blind(observation: Observation, name: str, now: datetime.datetime) -> Verdict | None:
     """A hold where there is nothing to decide on."""
     m = observation.measured.get(name)
-    if why := measurements.late(name, m, now):
+    if why := measurements.late(name, m.at if m else None, now):
         return Verdict(name, Action.HOLD, Reason.NO_TELEMETRY, f"hold: {why}")
     if m is not None and (why := measurements.wrong(name, m, now)):
         return Verdict(name, Action.HOLD, Reason.INVALID, f"hold: {why}")

@@ -96,21 +96,28 @@ class Observation:
         return {node.name: node for node in self.nodes}
 
 
-def late(name: str, measured: Measurement | None, now: datetime.datetime) -> str | None:
-    """Why there is nothing fresh to decide on, or None."""
-    if measured is None:
+def late(name: str, at: datetime.datetime | None, now: datetime.datetime) -> str | None:
+    """Why there is nothing fresh to decide on, or None; `at` is when something was measured last."""
+    if at is None:
         return f"no telemetry from `{name}` yet"
-    if measured.at.tzinfo is None or now.tzinfo is None or now - measured.at <= STALE:
+    if at.tzinfo is None or now.tzinfo is None or now - at <= STALE:
         return None  # times without a zone are wrong rather than late
-    return f"no telemetry from `{name}` for {(now - measured.at).total_seconds():.0f} s"
+    return f"no telemetry from `{name}` for {(now - at).total_seconds():.0f} s"
+
+
+def misdated(name: str, at: datetime.datetime, now: datetime.datetime) -> str | None:
+    """What of the time of a measurement makes no sense, or None."""
+    if at.tzinfo is None or now.tzinfo is None:
+        return f"the telemetry from `{name}` has a time without a zone"
+    if at - now > STALE:
+        return f"the telemetry from `{name}` is {(at - now).total_seconds():.0f} s ahead of the clock here"
+    return None
 
 
 def wrong(name: str, m: Measurement, now: datetime.datetime) -> str | None:
     """What of a measurement makes no sense, or None."""
-    if m.at.tzinfo is None or now.tzinfo is None:
-        return f"the telemetry from `{name}` has a time without a zone"
-    if m.at - now > STALE:
-        return f"the telemetry from `{name}` is {(m.at - now).total_seconds():.0f} s ahead of the clock here"
+    if problem := misdated(name, m.at, now):
+        return problem
     numbers = [("arrival rate", m.rate, False), ("queue", m.queue, False), ("record capacity", m.record_capacity, True)]
     if m.batch_capacity is not None:
         numbers.append(("batch capacity", m.batch_capacity, False))
