@@ -49,6 +49,7 @@ def test_what_lost_is_told_after_the_sentence() -> None:
     )
 
     assert Alternative("9", "max is 8") in made.alternatives
+    assert explain.data(made)["alternatives"] == [{"what": "9", "whyNot": "max is 8"}]
     assert explain.told(made) == "from 1 to 8: More is needed than max allows. Rejected: not 9: max is 8."
 
 
