@@ -24,8 +24,10 @@ from spillway.controllers.protocol.messages import (
     Prepared,
     Release,
     Released,
+    Segment,
 )
 from spillway.controllers.protocol.values import ENGINE, Owner, Partition, ProtocolError, Range
+from spillway.model.operators import Paradigm
 
 PLACES = st.builds(Partition, st.sampled_from("st"), st.integers(0, 1))
 OWNERS = st.builds(Owner, st.sampled_from(["w0", "w1", ENGINE]), st.integers(1, 2))
@@ -34,11 +36,12 @@ EPOCHS = st.integers(1, 5)
 OFFSETS = st.integers(0, 3)
 RANGES = st.builds(Range, PLACES, OFFSETS, OFFSETS)
 PROGRAMS = st.sampled_from("AB")
+SEGMENTS = st.builds(Segment, st.just("s"), st.just(("s",)), PROGRAMS, st.just(Paradigm.RECORD), OFFSETS, OFFSETS)
 MESSAGES = st.one_of(
     st.builds(Lead, st.integers(1, 3), st.sampled_from(["d1", "d2"])),
     st.builds(Join, st.sampled_from(["w0", "w1"]), st.sampled_from("xyz")),
     st.builds(Fenced, LEADERS, OWNERS),
-    st.builds(Plan, LEADERS, st.integers(1, 3), st.just(())),
+    st.builds(Plan, LEADERS, st.integers(1, 3), st.just("{}"), st.just(8), st.tuples(SEGMENTS)),
     st.builds(Prepare, LEADERS, PLACES, EPOCHS, st.none() | OWNERS, PROGRAMS),
     st.builds(Prepared, PLACES, EPOCHS, OWNERS, st.sampled_from(["", "no"])),
     st.builds(Release, LEADERS, PLACES, EPOCHS),

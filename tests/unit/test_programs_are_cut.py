@@ -223,3 +223,18 @@ def test_a_changed_function_is_another_program() -> None:
     }
 
     assert len(ids) == 2
+
+
+def test_streams_that_are_read_as_one_get_programs_that_read_them() -> None:
+    text = """
+streams: [{name: left, topic: t1, columns: 'a bigint'}, {name: right, topic: t2, columns: 'a bigint'}]
+operators: [{name: both, inputs: [left, right], filter: "a > 0"}]
+outputs: [{name: r, input: both, topic: r}]
+"""
+    found = cut(text, {"both": ("both",)})
+
+    assert [(name, [port.label for port in program.ports]) for name, program in found.items()] == [
+        ("left", ["left"]),
+        ("right", ["right"]),
+        ("both", ["both.main"]),
+    ]

@@ -18,8 +18,16 @@ from spillway.controllers.protocol.messages import (
     Prepared,
     Release,
     Released,
+    Segment,
 )
 from spillway.controllers.protocol.values import ENGINE, Owner, Partition, ProtocolError, Range
+from spillway.model.operators import Paradigm
+
+
+def _plan(number: int, *programs: str) -> Plan:
+    segments = (Segment(name, ("s",), name, Paradigm.RECORD, 1, 1) for name in programs)
+    return Plan(1, number, "{}", 8, tuple(segments))
+
 
 P, Q = Partition("s", 0), Partition("s", 1)
 W0, W1, BATCH = Owner("w0", 1), Owner("w1", 1), Owner(ENGINE, 1)
@@ -35,7 +43,7 @@ OPEN = log.folded([Intent(1, 1, BATCH, "A", (Range(Q, 0, 5),), combined=True)], 
     ("before", "message"),
     {
         "a higher leader": (LED, Lead(2, "d2")),
-        "a plan": (LED, Plan(1, 1, ())),
+        "a plan": (LED, _plan(1)),
         "the end of a life": (OWNED, Fenced(1, W0)),
         "another life of a slot": (LED, Join("w0", "c")),
         "a takeover by a higher epoch": (ASKED, Assign(1, P, 3, W1, "A", 0, takeover=True)),
@@ -64,7 +72,7 @@ def test_it_counts(before: log.State, message: messages.Any) -> None:
         "what a lower leader writes": (log.folded([Lead(2, "d2")], ASKED), Cancel(1, P, 2, "Unwanted")),
         "the end of an earlier life": (log.folded([Join("w0", "c")], OWNED), Fenced(1, W0)),
         "the end of an engine, which ends with its leader": (OWNED, Fenced(1, BATCH)),
-        "an older plan": (log.folded([Plan(1, 2, ())], LED), Plan(1, 2, ())),
+        "an older plan": (log.folded([_plan(2)], LED), _plan(2)),
         "a takeover that somebody was faster with": (OWNED, Assign(1, P, 1, W1, "A", 0, takeover=True)),
         "a move of what nobody has": (LED, Prepare(1, P, 1, W1, "A")),
         "a second try while one is under way": (PREPARED, Prepare(1, P, 3, W0, "B")),
@@ -129,3 +137,15 @@ def test_a_snapshot_without_what_follows_it_is_refused() -> None:
 
     with pytest.raises(ProtocolError, match="begins at offset 7"):
         log.restored([(7, snapshot)])
+
+
+def test_a_plan_stays_as_long_as_somebody_has_a_program_of_it() -> None:
+    state = log.folded([_plan(1, "A", "B"), _plan(2, "C"), _plan(3, "C", "D")], OWNED)
+    moved = log.folded([Prepare(1, P, 2, W1, "C"), Prepare(1, Q, 2, W1, "C")], state)
+    moved = log.folded([Assign(1, P, 3, W1, "C", 0, takeover=True), Assign(1, Q, 3, W1, "C", 0, takeover=True)], moved)
+
+    assert sorted(state.plans) == [1, 3]
+    assert state.plan == _plan(3, "C", "D")
+    assert state.plan_of("A") == _plan(1, "A", "B")
+    assert sorted(log.folded([_plan(4, "C")], moved).plans) == [4]
+    assert log.restored([(9, log.snapshot(state, 9))]) == state

@@ -11,6 +11,8 @@ from spillway.model.operators import Paradigm
 
 PLACE = Partition("views", 3)
 W0 = Owner("w0", 7)
+SEGMENT = Segment("views", ("views", "fields"), "ab12", Paradigm.BATCH, 8, 2, 15, (("fields", 0.002),))
+PLAN = Plan(1, 4, "{}", 16, (SEGMENT,), (("ads:enrich", "f00"),))
 ASSIGN = Assign(leader=2, partition=PLACE, epoch=5, owner=W0, program="ab12", start=900, takeover=True)
 
 
@@ -19,7 +21,7 @@ ASSIGN = Assign(leader=2, partition=PLACE, epoch=5, owner=W0, program="ab12", st
     [
         Lead(1, "driver-0.a"),
         Join("w0", "w0.x"),
-        Plan(1, 4, (Segment("views", "ab12", Paradigm.BATCH, 8, 2, 15),)),
+        PLAN,
         ASSIGN,
         Prepared(PLACE, 6, W0, "no such function: ads.enrich"),
         Intent(1, 1, Owner(ENGINE, 1), "ab12", (Range(PLACE, 0, 10),), combined=True),

@@ -5,8 +5,8 @@
   they cost nothing, and reading them is part of what their readers cost for a record, declared or typical.
 - But the records of a topic lie in the partitions that their writers chose. Where a keyed operator reads a stream,
   somebody has to bring each record to the partition of its key first, and where an output takes a stream as it is,
-  somebody has to copy it; so then the stream becomes a segment of its own. A table is joined by its own key, which its
-  topic is partitioned by, and stays a topic.
+  somebody has to copy it; and who reads several as one reads one topic. So then the stream becomes a segment of its
+  own. A table is joined by its own key, which its topic is partitioned by, and stays a topic.
 - Keyed are aggregates, joins of two streams, and joins with a table unless every owner has all of its rows. They merge
   state, which stays with record workers, so they never run in batches.
 - A table that every owner has all rows of is no input: nothing flows along that edge, each slot reads the topic beside
@@ -136,6 +136,8 @@ class _Translation:
         if any(output.input == name for output in self.spec.outputs):
             return "an output takes it as it is"
         for reader in self.operators:
+            if isinstance(part, Stream) and name in (reader.inputs or ()):
+                return f"{reader.name} reads it together with others, so somebody has to bring them together"
             joins_by_its_key = isinstance(part, Table) and reader.join is not None
             if name in self.inputs[reader.name] and self._is_keyed(reader) and not joins_by_its_key:
                 return f"{reader.name} reads it by key, so somebody has to sort its records into partitions"

@@ -36,7 +36,7 @@ class State:
     Attributes:
         leader: the highest number of a leader.
         driver: who leads.
-        plan: the last plan.
+        plans: the last plan, and those before it whose programs are still somewhere, by number.
         members: who is which slot.
         holdings: who has which partition.
         intents: those that are open, by number.
@@ -45,11 +45,22 @@ class State:
 
     leader: int = 0
     driver: str = ""
-    plan: messages.Plan | None = None
+    plans: Frozen[int, messages.Plan] = dataclasses.field(default_factory=Frozen)
     members: Frozen[str, Member] = dataclasses.field(default_factory=Frozen)
     holdings: Frozen[Partition, Holding] = dataclasses.field(default_factory=Frozen)
     intents: Frozen[int, messages.Intent] = dataclasses.field(default_factory=Frozen)
     intent: int = 0
+
+    @property
+    def plan(self) -> messages.Plan | None:
+        """The last plan."""
+        return self.plans[max(self.plans)] if self.plans else None
+
+    def plan_of(self, program: str) -> messages.Plan | None:
+        """The last plan that has a program."""
+        having = (n for n, plan in self.plans.items() if any(s.program == program for s in plan.segments))
+        number = max(having, default=None)
+        return None if number is None else self.plans[number]
 
     def living(self, slot: str) -> Owner | None:
         """The present life of a slot, or of the batch engine; whether it is alive, the log can't say."""
@@ -100,9 +111,7 @@ def _read(state: State, message: messages.Any, keep: rules.Rules) -> State | Non
             over = state.members[message.owner.slot]._replace(fenced=True)
             return dataclasses.replace(state, members=state.members.put(message.owner.slot, over))
         case messages.Plan():
-            if state.plan and message.number <= state.plan.number:
-                return None
-            return dataclasses.replace(state, plan=message)
+            return _plan(state, message)
         case messages.Intent():
             return _intent(state, message)
         case messages.Done():
@@ -113,6 +122,18 @@ def _read(state: State, message: messages.Any, keep: rules.Rules) -> State | Non
             return _assign(state, message)
         case _:
             return _move(state, message)
+
+
+def _plan(state: State, message: messages.Plan) -> State | None:
+    """A new plan; older ones stay as long as somebody has, or is to get, a program of theirs."""
+    if state.plan and message.number <= state.plan.number:
+        return None
+    programs = {holding.program for holding in state.holdings.values()}
+    programs |= {holding.move.program for holding in state.holdings.values() if holding.move}
+    programs -= {segment.program for segment in message.segments}
+    plans = {state.plan_of(program) for program in programs}
+    kept = {plan.number: plan for plan in plans if plan is not None}
+    return dataclasses.replace(state, plans=Frozen({**kept, message.number: message}))
 
 
 def _move(
@@ -189,7 +210,7 @@ def snapshot(state: State, upto: int) -> messages.Snapshot:
         upto=upto,
         leader=state.leader,
         driver=state.driver,
-        plan=state.plan,
+        plans=tuple(plan for _, plan in sorted(state.plans.items())),
         members=tuple(sorted(state.members.items())),
         holdings=tuple(sorted(state.holdings.items())),
         intents=tuple(intent for _, intent in sorted(state.intents.items())),
@@ -220,7 +241,7 @@ def _from(last: messages.Snapshot) -> State:
     return State(
         leader=last.leader,
         driver=last.driver,
-        plan=last.plan,
+        plans=Frozen((plan.number, plan) for plan in last.plans),
         members=Frozen(last.members),
         holdings=Frozen(last.holdings),
         intents=Frozen((intent.number, intent) for intent in last.intents),

@@ -18,6 +18,10 @@ from spillway.controllers.protocol.values import (
 )
 from spillway.model.operators import Paradigm
 
+Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e6)]
+# A plan and its predecessor stand in one snapshot, which is one message of a megabyte at the most.
+LONGEST_SPEC = 300_000
+
 
 class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag=str.lower):
     """What all messages have in common: they are values, and say their kind."""
@@ -76,31 +80,46 @@ class Segment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         name: its head, the operator that takes its input.
+        operators: all of them, the head first.
         program: the hash of what it runs.
         paradigm: record by record, or in batches.
         partitions: of its input.
         parallelism: slots, or executor cores.
         frame: b_out, records in a frame of its outputs.
+        deadlines: by output that is read, seconds after its first record at which a frame leaves at the latest.
     """
 
     name: Name
+    operators: Annotated[tuple[Name, ...], msgspec.Meta(min_length=1, max_length=1000)]
     program: Name
     paradigm: Paradigm
     partitions: Count
     parallelism: Count
     frame: Annotated[int, msgspec.Meta(ge=1, le=2**31)] = 1
+    deadlines: Annotated[tuple[tuple[Name, Seconds], ...], msgspec.Meta(max_length=1000)] = ()
 
 
 class Plan(FromLeader, frozen=True):
     """What is to run from now on; moves lead there, one partition after the other.
 
+    It has all that a program is made of, so that whoever reads the log can make it, also when the spec has changed.
+
     Attributes:
         number: counts plans up, so that an old one is told from a new one.
+        spec: the accepted spec, as JSON.
+        width: how many partitions each edge has.
+        digests: of the user's functions, by reference.
         segments: all of them.
     """
 
     number: Count
+    spec: Annotated[str, msgspec.Meta(max_length=LONGEST_SPEC)]
+    width: Count
     segments: Annotated[tuple[Segment, ...], msgspec.Meta(max_length=1000)]
+    digests: Annotated[tuple[tuple[Name, Name], ...], msgspec.Meta(max_length=1000)] = ()
+
+    def __str__(self) -> str:
+        return f"Plan(leader {self.leader}, number {self.number}, {len(self.segments)} segments)"
 
 
 class Prepare(FromLeader, frozen=True):
@@ -236,7 +255,7 @@ class Snapshot(Message, frozen=True):
         upto: the offset of the first message that is not in it.
         leader: the highest number of a leader.
         driver: who leads.
-        plan: the last plan.
+        plans: the last plan, and those whose programs are still somewhere.
         members: who is which slot.
         holdings: who has which partition.
         intents: those that are open.
@@ -246,7 +265,7 @@ class Snapshot(Message, frozen=True):
     upto: Count
     leader: Count
     driver: Annotated[str, msgspec.Meta(max_length=253)]
-    plan: Plan | None
+    plans: tuple[Plan, ...]
     members: tuple[tuple[Name, Member], ...]
     holdings: tuple[tuple[Partition, Holding], ...]
     intents: tuple[Intent, ...]

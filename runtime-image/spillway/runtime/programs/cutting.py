@@ -6,6 +6,8 @@ partition of their key first. So where it reads a topic of the user, somebody ha
 
 - a stream that a keyed operator reads, or that an output takes as it is, gets a **reading program**, with that stream
   as its head and perhaps no operator at all;
+- so do streams that an operator reads together with others: a program has one input, because its position in it, and
+  the offset at which it changes hands, is one number;
 - so does a table that is partitioned, or joined with a table. Its topic was partitioned by whoever wrote it, with a
   partitioner and an encoding of keys that nobody here knows; the edge has ours.
 
@@ -50,6 +52,11 @@ def cut(spec: Spec, segments: Segments, digests: Mapping[str, str] | None = None
 def alone(spec: Spec) -> dict[str, tuple[str, ...]]:
     """Segments of one operator each."""
     return {operator.name: (operator.name,) for operator in spec.operators}
+
+
+def _merges(operator: Operator) -> bool:
+    """Whether it reads several nodes as one stream."""
+    return len(pruning.main(operator)) > 1
 
 
 class _Cut:
@@ -106,8 +113,8 @@ class _Cut:
         for name, part in self.parts.items():
             if isinstance(part, Operator) or name in self.home:
                 continue
-            keyed = any(self._is_keyed(reader) for reader, _ in self._readers(name, through_topics=False))
-            if keyed or name in taken:
+            readers = [reader for reader, _ in self._readers(name, through_topics=False)]
+            if name in taken or any(self._is_keyed(reader) or _merges(reader) for reader in readers):
                 if name in self.members:
                     message = f"the segment that reads {name!r} would have its name, which another one has"
                     raise CutError(message)
