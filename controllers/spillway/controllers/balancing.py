@@ -15,6 +15,7 @@ from __future__ import annotations
 import bisect
 import heapq
 import math
+import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -25,6 +26,7 @@ SETTLED = 0.5
 # Owners are looked up by class of capacity, eight to a doubling: within 9 % they count as alike for that, and exactly
 # for everything else. Measured capacities all differ, and 200 classes of one would be searched for each partition.
 CLASSES = 8
+_NAMED = re.compile(r"w([0-9]{1,6})\.([0-9]{1,6})")
 
 
 class Slot(NamedTuple):
@@ -32,6 +34,17 @@ class Slot(NamedTuple):
 
     worker: int
     slot: int
+
+    @classmethod
+    def named(cls, name: str) -> Slot | None:
+        """The slot of a name, as `name` gives it; None for anything else."""
+        found = _NAMED.fullmatch(name)
+        return cls(int(found[1]), int(found[2])) if found else None
+
+    @property
+    def name(self) -> str:
+        """A short name for logs, topics and identities."""
+        return f"w{self.worker}.{self.slot}"
 
     def __str__(self) -> str:
         return f"worker {self.worker} slot {self.slot}"

@@ -99,6 +99,10 @@ class Names:
         """The changelog of a table."""
         return f"{self.prefix}state.{operator}"
 
+    def group(self, segment: str) -> str:
+        """The consumer group that has the committed positions of a segment, so that ordinary tools show its lag."""
+        return f"{self.prefix}{segment}"
+
     @property
     def control(self) -> str:
         """The control log."""

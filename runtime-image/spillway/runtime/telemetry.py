@@ -109,6 +109,7 @@ class Report(msgspec.Struct, frozen=True):
         flows: by segment, and by label of port, operator, edge or output.
         latency: by output.
         letters: dead letters.
+        leaving: it has to end, and wants to give everything away.
         address: where the worker answers HTTP; empty if it does not.
     """
 
@@ -125,6 +126,7 @@ class Report(msgspec.Struct, frozen=True):
     flows: dict[str, dict[str, Flow]] = {}
     latency: dict[str, Latency] = {}
     letters: int = 0
+    leaving: bool = False
     address: str = ""
 
 

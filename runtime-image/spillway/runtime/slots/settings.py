@@ -1,0 +1,42 @@
+"""What a slot is started with. Small enough to be handed to a new process."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import NamedTuple
+
+from spillway.model.streamjob import StreamJob
+
+
+class Suspect(NamedTuple):
+    """Messages at which an earlier process of this slot ended by itself: one of them may have been the cause.
+
+    `offset` is that of the first, `count` how many: with one, it is known.
+    """
+
+    segment: str
+    number: int
+    offset: int
+    count: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Settings:
+    """What a slot has to know of its job and its place.
+
+    Attributes:
+        job: the job; of its spec only where Kafka is and what is promised. What to run stands in the control log.
+        slot: its name, such as `w0.1`.
+        code: the directory with the user's functions.
+        secret: the directory with the credentials for Kafka.
+        address: where its worker answers HTTP.
+        suspects: messages to be careful with.
+    """
+
+    job: StreamJob
+    slot: str
+    code: Path | None = None
+    secret: Path | None = None
+    address: str = ""
+    suspects: tuple[Suspect, ...] = ()
