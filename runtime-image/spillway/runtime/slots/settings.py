@@ -12,13 +12,13 @@ from spillway.model.streamjob import StreamJob
 class Suspect(NamedTuple):
     """Messages at which an earlier process of this slot ended by itself: one of them may have been the cause.
 
-    `offset` is that of the first, `count` how many: with one, it is known.
+    They are those from offset `start` up to, without, `stop`; if that is one, it is known.
     """
 
     segment: str
     number: int
-    offset: int
-    count: int
+    start: int
+    stop: int
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
