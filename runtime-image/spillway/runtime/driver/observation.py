@@ -1,0 +1,280 @@
+"""What a driver tells of its job over HTTP: `GET /v1/observation`, and what it takes at `PUT /v1/grant`. JSON.
+
+Rates are per second and over the last seconds, shares between 0 and 1, times seconds since 1970. None is what nobody
+measured; 0 is what was measured to be nothing.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Annotated
+
+import msgspec
+
+from spillway.model.operators import Paradigm
+
+VERSION = 1
+MOVES = 100  # of those that are told
+DECISIONS = 200
+# No grant is larger: what a StreamJob may ask for is far less.
+MOST_WORKERS = 10_000
+
+
+class MoveKind(enum.StrEnum):
+    """Why a partition changed hands, in the words of the reports of `spillway demo`."""
+
+    START = "start"  # nobody had it, or it rested
+    RESIZE = "resize"
+    PROGRAM = "program"
+    TAKEOVER = "takeover"
+    REST = "rest"
+
+
+class PlannedSegment(msgspec.Struct, frozen=True):
+    """A segment as the plan in the control log has it.
+
+    Attributes:
+        name: its head.
+        operators: all of them, the head first; a stream or table where that is read into a segment of its own.
+        paradigm: in which it runs.
+        parallelism: the slots that it was planned for.
+        frame: records in a frame of its edges.
+        deadlines: by edge, seconds after its first record at which a frame leaves at the latest.
+        program: the hash of what it runs.
+        partitions: of its input.
+    """
+
+    name: str
+    operators: tuple[str, ...]
+    paradigm: Paradigm
+    parallelism: int
+    frame: int
+    deadlines: dict[str, float]
+    program: str
+    partitions: int
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """What is to run.
+
+    Attributes:
+        number: counts plans up.
+        segments: all of them, in topological order.
+    """
+
+    number: int
+    segments: tuple[PlannedSegment, ...] = ()
+
+
+class Slot(msgspec.Struct, frozen=True):
+    """One life of a slot, as the log and its reports have it.
+
+    Attributes:
+        slot, incarnation: which life.
+        silent: nothing was heard of it for too long; what it has is taken over.
+        leaving: it has to end, and gives everything away.
+        busy: the share of its time in which its loop had work.
+        cpu: the share of a core that it uses.
+        memory: bytes that are resident.
+        partitions: that it has.
+        address: where its worker answers HTTP.
+    """
+
+    slot: str
+    incarnation: int
+    silent: bool
+    leaving: bool
+    busy: float | None
+    cpu: float | None
+    memory: int | None
+    partitions: int
+    address: str = ""
+
+
+class Operator(msgspec.Struct, frozen=True):
+    """What one operator does, over all of its partitions.
+
+    Attributes:
+        name: of the operator.
+        rate_in, rate_out: records per second.
+        errors: records per second on which it failed; they are dead letters.
+        micros: microseconds of the loop for a record.
+    """
+
+    name: str
+    rate_in: float | None
+    rate_out: float | None
+    errors: float | None
+    micros: float | None
+
+
+class Segment(msgspec.Struct, frozen=True):
+    """A segment at work.
+
+    Attributes:
+        name: its head.
+        rate_in: records per second that it takes in.
+        rate_out: records per second that leave it, towards all edges and outputs.
+        lag: messages of its input that wait.
+        busy: slots that it keeps busy; 0.5 is half of one.
+        partitions: of its input.
+        working: those of them whose owner processes records.
+        moving: those of them that are on the move.
+        operators: all that is known of each.
+    """
+
+    name: str
+    rate_in: float | None
+    rate_out: float | None
+    lag: int | None
+    busy: float | None
+    partitions: int
+    working: int
+    moving: int
+    operators: tuple[Operator, ...] = ()
+
+
+class Latency(msgspec.Struct, frozen=True):
+    """How old records are when they leave towards an output, over the last 10 s.
+
+    Attributes:
+        within: the share of them that is within the bound; None without records.
+        p50_ms, p99_ms: half, and 99 % of them, are no older: the upper ends of buckets, so up to 41 % too high. None
+            without records, and where that is beyond the last bucket (65 s).
+        rate: records per second.
+    """
+
+    within: float | None
+    p50_ms: float | None
+    p99_ms: float | None
+    rate: float | None
+
+
+class Promise(msgspec.Struct, frozen=True):
+    """The promise of the job, and how it is kept.
+
+    Attributes:
+        quantile: the share of records that shall be within the bound.
+        bound_ms: the bound, in milliseconds.
+        within, p50_ms, p99_ms, rate: as of `Latency`, over all outputs.
+        outputs: each of them, by name.
+    """
+
+    quantile: float
+    bound_ms: float
+    within: float | None
+    p50_ms: float | None
+    p99_ms: float | None
+    rate: float | None
+    outputs: dict[str, Latency] = {}
+
+
+class Move(msgspec.Struct, frozen=True):
+    """A partition that changed hands.
+
+    Attributes:
+        at: when that was done.
+        kind: why, in one word.
+        partition: as segment/number.
+        source, target: the slots; None where there is none.
+        pause_ms: from the moment at which its owner was asked to stop, or was found to be lost, until it was assigned
+            again, by the driver's clock; None where nobody had it, or it rests.
+        reason: why, as one sentence.
+    """
+
+    at: float
+    kind: MoveKind
+    partition: str
+    source: str | None
+    target: str | None
+    pause_ms: float | None
+    reason: str
+
+
+class Condition(msgspec.Struct, frozen=True):
+    """One thing that is so, or isn't, as Kubernetes has conditions.
+
+    Attributes:
+        type: `Accepted`, `Topics`, `Leading`, `Assigned`, `RollOut`, `Paused`.
+        status: whether it is so.
+        reason: one word, out of a closed set.
+        message: for people: what is wrong, and what to do.
+    """
+
+    type: str
+    status: bool
+    reason: str
+    message: str = ""
+
+
+class Recommended(msgspec.Struct, frozen=True):
+    """How much the load needs, for whoever starts and stops workers.
+
+    Attributes:
+        slots: as many slots; None when nobody can tell.
+        workers: as many workers of `execution.workers.slots`; None when nobody can tell.
+        reason: one word, out of a closed set.
+        sentence: why, with the numbers of this case.
+    """
+
+    slots: int | None
+    workers: int | None
+    reason: str
+    sentence: str
+
+
+class Observation(msgspec.Struct, frozen=True):
+    """All that a driver tells of its job.
+
+    Attributes:
+        version: of this format.
+        job: as namespace/name.
+        at: when that was so.
+        leader: the number under which the driver leads; 0 while it doesn't.
+        ready: it leads, the topics are there, and every partition has an owner that works (or is meant to rest).
+        granted: workers that may own partitions; None before anybody said so: then all may.
+        plan: what is to run; None before there is one.
+        slots: all that the log knows and that are not over.
+        segments: as they work.
+        latency: the promise, and how it is kept.
+        rate_in: records per second over all sources; None when nobody measured it.
+        letters: dead letters, since the slots of now began.
+        late: records that came too late for their window, since the owners of now began.
+        recommended: what the load needs.
+        moves: the last ones, the newest last.
+        conditions: what is so, and what isn't.
+    """
+
+    version: int
+    job: str
+    at: float
+    leader: int
+    ready: bool
+    granted: int | None
+    plan: Plan | None
+    slots: tuple[Slot, ...]
+    segments: tuple[Segment, ...]
+    latency: Promise
+    rate_in: float | None
+    letters: int
+    late: int
+    recommended: Recommended
+    moves: tuple[Move, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+
+
+class Grant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How many workers, from 0 up, may own partitions; the answer of the driver is the same, as it took it.
+
+    Attributes:
+        version: of this format.
+        workers: so many; 0 brings every partition to rest.
+    """
+
+    version: Annotated[int, msgspec.Meta(ge=VERSION, le=VERSION)]
+    workers: Annotated[int, msgspec.Meta(ge=0, le=MOST_WORKERS)]
+
+
+encode = msgspec.json.Encoder().encode
+observation = msgspec.json.Decoder(Observation).decode
+grant = msgspec.json.Decoder(Grant).decode
