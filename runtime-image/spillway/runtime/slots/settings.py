@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from spillway.model.streamjob import StreamJob
+
+if TYPE_CHECKING:
+    from spillway.runtime.slots.ledger import Ledger
 
 
 class Suspect(NamedTuple):
@@ -32,6 +35,7 @@ class Settings:
         secret: the directory with the credentials for Kafka.
         address: where its worker answers HTTP.
         suspects: messages to be careful with.
+        ledger: where it notes what it is about to process; None where nobody would read it.
     """
 
     job: StreamJob
@@ -40,3 +44,4 @@ class Settings:
     secret: Path | None = None
     address: str = ""
     suspects: tuple[Suspect, ...] = ()
+    ledger: Ledger | None = None

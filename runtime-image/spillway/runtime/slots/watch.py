@@ -1,0 +1,120 @@
+"""Ends a call of a user's function that takes too long, so that its record becomes a dead letter and the loop goes on.
+
+    watch = Watch()
+    watch.start()       in the main thread, which runs the programs
+
+A thread looks at the stack of the main thread once a second. When the same call of a user's function has been there
+for `LIMIT`, it sends a signal to the main thread, whose handler raises within that call: in a loop of Python at once,
+and `time.sleep`, locks, sockets and sub-processes wait no longer. The error leaves the function like any other, and
+the generated code makes a letter of it. It is no `Exception`, because a function that tries again for ever is likely
+to catch those.
+
+The handler raises only if the very call that was found too long is still on the stack, and nothing of ours above it.
+So no other record is taken for it, and calls of Kafka, tables and our own loops are never broken off halfway; between
+two of its steps, a function of a user can be left by an exception anyhow. (`PyThreadState_SetAsyncExc` does without a
+signal, but ends no sleep, and nobody could look where it hits.)
+
+Two kinds of calls don't end by that: C code that doesn't come back, and functions that catch everything. When it has
+let go of the GIL, the watch ends the process after `FATAL`, with a traceback on standard error; when it holds the GIL
+(`re` does), no thread gets to run, and the worker notices that it hears nothing. Either way the note in the ledger
+stands, and the next process is careful.
+
+The watch asks nothing of the loop, and takes 20 µs of every second.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import signal
+import sys
+import threading
+import time
+from types import FrameType
+
+PROGRAM = "<spillway program"  # how the files of generated programs begin
+# What stands between a program and a user's function that takes many records at once.
+_BETWEEN = "spillway.runtime.programs.vectors"
+
+# Seconds. Ten times the longest promise that anybody asks of one record, and a hundred times a slow request to another
+# service; shorter would end calls that merely wait for a busy machine.
+LIMIT = 10.0
+# By then the driver has long taken over the partitions of a slot that tells nothing for 3 s. A multiple of `LIMIT`, so
+# that a function that catches everything is asked several times.
+FATAL = 60.0
+# How the process ends then: not a code that a shell or Python would give.
+HUNG = 70
+
+
+class TimeLimitError(BaseException):
+    """A user's function took too long for this record."""
+
+
+class Watch:
+    """Looks after the main thread of this process. Takes the signal SIGUSR1 for itself."""
+
+    def __init__(self, limit: float = LIMIT, fatal: float = FATAL) -> None:
+        """A call is stopped between `limit` and 1.2 times as many seconds; `fatal` ends the process."""
+        self._limit, self._fatal = limit, fatal
+        self._main = threading.main_thread().ident or 0
+        self._call: FrameType | None = None
+        self._since = 0.0
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._look_again_and_again, name="watch", daemon=True)
+
+    def start(self) -> None:
+        """From now on; only the main thread may say so."""
+        signal.signal(signal.SIGUSR1, self._interrupt)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """No more. The signal has no effect from here on, rather than its own, which would end the process."""
+        self._ended.set()
+        self._thread.join()
+        signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+
+    def _look_again_and_again(self) -> None:
+        while not self._ended.wait(self._limit / 10):
+            self._look(time.monotonic())
+        self._call = None
+
+    def _look(self, now: float) -> None:
+        call = user_call(sys._current_frames().get(self._main))  # noqa: SLF001 - there is no other way to look
+        if call is None or call is not self._call:
+            # As long as we hold the frame, no other call can be mistaken for it.
+            self._call, self._since = call, now
+        elif now - self._since >= self._fatal:
+            faulthandler.dump_traceback(sys.__stderr__ or 2)
+            os._exit(HUNG)
+        elif now - self._since >= self._limit:
+            signal.pthread_kill(self._main, signal.SIGUSR1)
+
+    def _interrupt(self, _: int, frame: FrameType | None) -> None:
+        call = self._call
+        while frame is not None and call is not None:
+            if frame is call:
+                message = f"took longer than {self._limit:g} s; it was stopped"
+                raise TimeLimitError(message)
+            if _module(frame).startswith("spillway."):
+                return  # ours, above the call: a handler of another signal, say
+            frame = frame.f_back
+
+
+def user_call(frame: FrameType | None) -> FrameType | None:
+    """The outermost frame of the user's function that a program has called, on a stack that is looked at from inside.
+
+    None if the program is not in such a call, or none is running.
+    """
+    outermost = None
+    while frame is not None:
+        if frame.f_code.co_filename.startswith(PROGRAM):
+            return outermost
+        module = _module(frame)
+        if module != _BETWEEN:
+            outermost = None if module.startswith("spillway.") else frame
+        frame = frame.f_back
+    return None
+
+
+def _module(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", ""))
