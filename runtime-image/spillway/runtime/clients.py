@@ -81,8 +81,8 @@ class Access:
             raise CredentialsError(message) from None
 
 
-def reader(access: Access, group: str, heard: Heard | None = None) -> Consumer:
-    """A consumer of streams, edges and changelogs."""
+def reader(access: Access, group: str, heard: Heard | None = None, more: Settings | None = None) -> Consumer:
+    """A consumer of streams, edges and changelogs; `more` settings win over what all readers have."""
     return Consumer(
         access.settings(heard)
         | {
@@ -102,7 +102,19 @@ def reader(access: Access, group: str, heard: Heard | None = None) -> Consumer:
             "fetch.queue.backoff.ms": 1,
             "fetch.message.max.bytes": topics.LARGEST_FRAME,
         }
+        | (more or {})
     )
+
+
+def restorer(access: Access, group: str) -> Consumer:
+    """A consumer that is told when it has come to the end of what is committed."""
+    settings = {
+        "enable.partition.eof": True,
+        # At the end of a changelog a broker waits for so long before it says that this is the end, which is part of
+        # the pause of a move; more requests cost nothing, for they come only while something is restored.
+        "fetch.wait.max.ms": 5,
+    }
+    return reader(access, group, more=settings)
 
 
 def emitter(access: Access, heard: Heard | None = None) -> Producer:
@@ -140,6 +152,7 @@ def committer(access: Access, identity: str, heard: Heard | None = None) -> Prod
             "linger.ms": 0,
             "compression.type": "lz4",
             "message.max.bytes": topics.LARGEST_FRAME,
+            "partitioner": "murmur2_random",  # with exactly-once, outputs go this way
         }
     )
 

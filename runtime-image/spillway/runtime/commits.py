@@ -12,9 +12,10 @@ instead of 9 ms.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
@@ -44,8 +45,9 @@ class Change(NamedTuple):
 
 
 class Position(NamedTuple):
-    """The next record of an input partition to be read."""
+    """The next record of an input partition to be read, and the consumer group that remembers it."""
 
+    group: str
     topic: str
     partition: int
     offset: int
@@ -62,13 +64,11 @@ class Snapshot:
 class Committer:
     """Commits snapshots, one at a time, under one identity. Blocks; runs beside the loop, never in it."""
 
-    def __init__(self, access: Access, identity: str, group: str) -> None:
+    def __init__(self, access: Access, identity: str) -> None:
         """Fences whoever had this identity, and ends what it left open."""
-        self._identity = identity
+        self._access, self._identity = access, identity
         self._producer = clients.committer(access, identity)
-        reader = clients.reader(access, group)
-        self._group = reader.consumer_group_metadata()
-        reader.close()
+        self._groups: dict[str, Any] = {}
         self._next = 0.0
         self._ask(lambda: self._producer.init_transactions(PATIENCE), "its first transaction")
 
@@ -93,9 +93,20 @@ class Committer:
                     self._producer.poll(0.1)
             if not number % AT_ONCE:
                 self._producer.poll(0)
-        if snapshot.positions:
-            at = [TopicPartition(*position) for position in snapshot.positions]
-            self._ask(lambda: self._producer.send_offsets_to_transaction(at, self._group, PATIENCE), "the positions")
+        by_group: dict[str, list[TopicPartition]] = {}
+        for group, *at in snapshot.positions:
+            by_group.setdefault(group, []).append(TopicPartition(*at))
+        for group, found in by_group.items():
+            send = functools.partial(self._producer.send_offsets_to_transaction, found, self._group(group), PATIENCE)
+            self._ask(send, "the positions")
+
+    def _group(self, name: str) -> Any:
+        """What a transaction has to know of a consumer group; only a consumer can tell, which never asks a broker."""
+        if name not in self._groups:
+            reader = clients.reader(self._access, name)
+            self._groups[name] = reader.consumer_group_metadata()
+            reader.close()
+        return self._groups[name]
 
     def _ask(self, call: Callable[[], object], what: str) -> None:
         """Call the broker again as long as it says that this is safe, within `PATIENCE`."""

@@ -93,6 +93,10 @@ class Emitter:
         self._raise()
         return not left
 
+    def abandon(self) -> None:
+        """Throw away what has not been sent, for a life that is over: it could only confuse readers."""
+        self._producer.purge(in_queue=True, in_flight=False, blocking=False)
+
     @property
     def waiting(self) -> int:
         """Messages that are on their way."""

@@ -32,7 +32,12 @@ class Intake:
         self._wrong: PositionLostError | None = None
 
     def take(self, topic: str, partition: int, offset: int) -> None:
-        """Read a partition from here on."""
+        """Read a partition from here on; where it is read already, again from here, if that is before."""
+        at = self._at.get((topic, partition))
+        if at is not None and at <= offset:
+            return
+        if at is not None:
+            self._consumer.incremental_unassign([TopicPartition(topic, partition)])
         self._consumer.incremental_assign([TopicPartition(topic, partition, offset)])
         self._at[topic, partition] = offset
 
@@ -41,44 +46,50 @@ class Intake:
         self._consumer.incremental_unassign([TopicPartition(topic, partition)])
         return self._at.pop((topic, partition))
 
-    def poll(self, seconds: float, most: int) -> list[Message]:
-        """What has come, in order for each partition; nothing after `seconds` without any."""
+    def poll(self, seconds: float, most: int) -> dict[tuple[str, int], list[Message]]:
+        """What has come, by topic and partition, in order; nothing after `seconds` without any."""
         first = self._consumer.poll(seconds)
         if self._wrong is not None:
             raise self._wrong
         if first is None:
-            return []
-        found = [first, *self._consumer.consume(most - 1, 0)] if most > 1 else [first]
-        return [message for message in found if self._next(message)]
+            return {}
+        found: dict[tuple[str, int], list[Message]] = {}
+        for message in (first, *self._consumer.consume(most - 1, 0)) if most > 1 else (first,):
+            where = (message.topic(), message.partition())
+            if message.error() is not None:
+                self._judge(message.error(), *where)
+            elif where in found:
+                found[where].append(message)
+            else:
+                found[where] = [message]
+        return {where: kept for where, some in found.items() if (kept := self._next(where, some))}
 
     def positions(self) -> dict[tuple[str, int], int]:
         """The next offset of each partition."""
         return dict(self._at)
 
-    def lag(self, topic: str, partition: int) -> int | None:
-        """How many messages wait in the log, as far as the last answer told; None before there was one."""
+    def end(self, topic: str, partition: int) -> int | None:
+        """Where the log ends, as far as the last answer told; None before there was one."""
         try:
             _, high = self._consumer.get_watermark_offsets(TopicPartition(topic, partition), cached=True)
         except KafkaException:
             return None
-        return None if high == OFFSET_INVALID else max(0, high - self._at[topic, partition])
+        return None if high == OFFSET_INVALID else high
 
     def close(self) -> None:
         """Read nothing any more."""
         self._consumer.close()
 
-    def _next(self, message: Message) -> bool:
-        """Whether to hand it out: not what was fetched of a partition that was dropped since."""
-        where = (message.topic() or "", message.partition() or 0)
-        error = message.error()
-        if error is not None:
-            self._judge(error, *where)
-            return False
-        offset = message.offset()
-        if where not in self._at or offset is None or offset < self._at[where]:
-            return False
-        self._at[where] = offset + 1
-        return True
+    def _next(self, where: tuple[str, int], some: list[Message]) -> list[Message]:
+        """What to hand out of one partition: nothing that was fetched before it was dropped, or read anew."""
+        at = self._at.get(where)
+        if at is None:
+            return []
+        if (some[0].offset() or 0) < at:
+            some = [message for message in some if (message.offset() or 0) >= at]
+        if some:
+            self._at[where] = (some[-1].offset() or 0) + 1
+        return some
 
     def _judge(self, error: KafkaError, topic: str, partition: int) -> None:
         """What can't get better by itself is raised; all else the client tries again."""

@@ -1,12 +1,13 @@
 """One partition of a program at work: what comes in, what goes out, and what a commit has to store. No I/O.
 
-    task.take(topic, messages)       records of a topic of the user, or frames of the edge of this program
-    task.flush()                     what has to be sent, in this order
-    task.snapshot()                  what a commit stores: rows of tables, what is known of origins, input positions
+    task.take(messages)              records of a topic of the user, or frames of the edge of this program
+    task.frames(now), task.results(now), task.letters()      what has to be sent, in this order
+    task.snapshot()                  what a commit stores: rows of tables, what is known of origins, the input position
     task.load(...), task.restored()  the same, read back
 
-A task is between two records whenever nobody is in one of these calls, so whatever order they are made in, a snapshot
-belongs to the positions that it holds. It may be committed once all that `flush` gave before it was acknowledged.
+Rows for an edge wait until a frame is full, or until its deadline has come (`due`), and go then. A task is between two
+records whenever nobody is in one of these calls, so whatever order they are made in, a snapshot belongs to the position
+that it holds. It may be taken once nothing waits, and committed once all that was sent before it was acknowledged.
 
 What a reader knows of its origins (`protocol.reader`) is stored beside the tables of its program, in the changelog that
 has the program's name, under keys that no table has.
@@ -15,6 +16,7 @@ has the program's name, under keys that no table has.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -32,9 +34,11 @@ from spillway.runtime.programs.compiler import Loop
 from spillway.runtime.programs.program import Edge, Port, Program
 from spillway.runtime.programs.running import Letter
 from spillway.runtime.tables import store
+from spillway.runtime.tables.lookup_join import LookupJoin
 
 # The first byte of a changelog key is the number of one of a table's stores, of which there are a few.
 ORIGINS = b"\xff"
+NEVER = math.inf
 
 _pack = msgspec.msgpack.Encoder().encode
 _unpack_origin = msgspec.msgpack.Decoder(tuple[int, Partition]).decode
@@ -50,6 +54,35 @@ class Send(NamedTuple):
     value: bytes | None
 
 
+class Filling(NamedTuple):
+    """How long rows wait for others, to leave in one frame.
+
+    Attributes:
+        frame: so many rows make a frame.
+        deadlines: by node whose rows go out, seconds after which they leave at the latest; 0 where nothing is said.
+    """
+
+    frame: int = 1
+    deadlines: Mapping[str, float] = {}
+
+    def of(self, edge: Edge) -> float:
+        """How long rows of an edge may wait."""
+        return min(self.deadlines.get(source, 0.0) for source in edge.sources) if self.frame > 1 else 0.0
+
+
+class _Way:
+    """One edge, with the rows that wait for it."""
+
+    __slots__ = ("buffers", "due", "earliest", "edge", "keyed", "refused", "sender", "topic", "wait")
+
+    def __init__(self, edge: Edge, buffers: list[list[Any]], topic: str, sender: Sender, refused: Any) -> None:
+        self.edge, self.buffers, self.topic, self.sender, self.refused = edge, buffers, topic, sender, refused
+        self.keyed = edge.key is not None
+        self.wait = 0.0
+        self.due = NEVER  # when the first row that waits has to leave
+        self.earliest = 0  # when the first of what waits came into its topic, in milliseconds
+
+
 class Task:
     """A program on one partition of its input, under one epoch."""
 
@@ -62,78 +95,121 @@ class Task:
         """
         self.program: Program = loop.program
         self.partition, self.epoch = partition, epoch
-        self._names, self._width, self._states = names, width, states
+        self.states = states
+        self._names, self.width = names, width
         self._running = loop.bind(states, {edge.reader: width for edge in self.program.edges})
-        self._ports: dict[str, Port] = {
-            port.source.topic: port for port in self.program.ports if port.source is not None and not port.broadcast
-        }
+        self._port = source_of(self.program)
+        self.topic = names.edge(self.program.name) if self._port is None else _topic(self._port)
+        self.next: int | None = None
+        """The offset of the next message; None before the first one."""
         self._sides = {port.side: port for port in self.program.ports if port.source is None and not port.combined}
         self._combined = next((port for port in self.program.ports if port.combined), None)
         self._layouts = {side: Layout(port.schema, updates=port.updates) for side, port in self._sides.items()}
         self._parts = Layout(self._combined.schema, combined=True) if self._combined else None
         self._seen: dict[int, dict[Partition, Seen]] = {side: {} for side in self._sides}
         self._news: dict[tuple[int, Partition], None] = {}
-        self._next: dict[str, int] = {}
-        self._earliest: int | None = None
-        self._source = ""  # the topic that rows of edges wait from; positions of another one are no part of its order
-        self._waiting: list[Send] = []
-        self._senders: dict[tuple[str, str], Sender] = {}
-
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        """The topics whose partition it reads."""
-        own = (self._names.edge(self.program.name),) if self._sides else ()
-        return (*self._ports, *own)
+        self._earliest: int | None = None  # of what came since the last look: see `frames`
+        self._filling = Filling()
+        self.due = NEVER
+        """When something that waits has to leave; infinite if nothing waits."""
+        self._ways = [self._way(edge) for edge in self.program.edges]
+        self._outputs = [(out.topic, out.name, self._running.outputs[out.name]) for out in self.program.outputs]
 
     @property
     def changelogs(self) -> tuple[str, ...]:
         """The topics that it is restored from."""
-        own = (self.program.name,) if self._sides else ()
-        return tuple(self._names.state(name) for name in dict.fromkeys((*self._states, *own)))
+        return tuple(self._names.state(name) for name in tables_of(self.program))
 
-    def take(self, topic: str, messages: Sequence[Any]) -> None:
+    @property
+    def seen(self) -> Mapping[Partition, Seen]:
+        """What was applied of each origin, as far as somebody may have to find it again: of all sides, the least."""
+        found: dict[Partition, Seen] = {}
+        for table in self._seen.values():
+            for origin, seen in table.items():
+                known = found.get(origin)
+                found[origin] = seen if known is None or seen.upto < known.upto else known
+        return found
+
+    def fill(self, filling: Filling) -> None:
+        """From now on, so many rows make a frame."""
+        self._filling = filling
+        for way in self._ways:
+            way.wait = filling.of(way.edge)
+
+    def take(self, messages: Sequence[Any]) -> None:
         """Work on messages, in their order; raises FrameError or ProtocolError for what can't be on an edge."""
         if not messages:
             return
-        if topic != self._source:
-            self._frames()
-            self._source = topic
-        port = self._ports.get(topic)
-        if port is not None:
-            self._came(min(message.timestamp()[1] for message in messages))
-            self._running.run[port.label](messages)
+        if self._port is not None:
+            self._came(messages[0].timestamp()[1])
+            self._running.run[self._port.label](messages)
         else:
             for message in messages:
                 self._frame(message.offset(), message.value())
-        self._next[topic] = messages[-1].offset() + 1
+        self.next = messages[-1].offset() + 1
 
-    def flush(self) -> list[Send]:
-        """All that waits to be sent: frames, outputs, dead letters."""
-        self._frames()
-        found, self._waiting = self._waiting, []
-        for output in self.program.outputs:
-            rows = self._running.outputs[output.name]
-            found += [Send(output.topic, TO_ANY, key, value) for _, _, _, key, value in rows]
-            rows.clear()
+    def frames(self, now: float, *, whole: bool = False) -> list[Send]:
+        """Frames that are full, or whose deadline has come; `whole`: of all that waits. `now` is in seconds.
+
+        What no frame can hold becomes a dead letter.
+        """
+        found: list[Send] = []
+        for way in self._ways:
+            if way.due == NEVER:
+                if not any(way.buffers):
+                    continue
+                way.due, way.earliest = now + way.wait, self._earliest or 0
+            elif self._earliest is not None and self._earliest < way.earliest:
+                way.earliest = self._earliest
+            at_once = whole or now >= way.due
+            waits = False
+            for number, rows in enumerate(way.buffers):
+                if not rows:
+                    continue
+                if not at_once and len(rows) < self._filling.frame:
+                    waits = True
+                    continue
+                to = number if way.keyed else self.partition % self.width
+                made = way.sender.frames(rows, way.earliest, refused=way.refused)
+                found += [Send(way.topic, to, None, data) for data in made]
+                rows.clear()
+            if not waits:
+                way.due = NEVER
+        self.due = min((way.due for way in self._ways), default=NEVER)
+        return found
+
+    def results(self) -> list[tuple[str, list[Send], int]]:
+        """Output messages, by output, and when the earliest source record came that they may have been made of."""
+        found = []
+        for topic, name, rows in self._outputs:
+            if rows:
+                sends = [Send(topic, TO_ANY, key, value) for _, _, _, key, value in rows]
+                rows.clear()
+                found.append((name, sends, self._earliest or 0))
+        return found
+
+    def letters(self) -> list[Send]:
+        """Dead letters."""
         letters = self._running.letters
-        found += [Send(self._names.dead, 0, letter.operator.encode(), self._letter(letter)) for letter in letters]
+        if not letters:
+            return []
+        found = [Send(self._names.dead, 0, letter.operator.encode(), self._letter(letter)) for letter in letters]
         letters.clear()
         return found
 
+    def looked(self) -> None:
+        """All that came of the messages so far was fetched, or waits in a frame."""
+        self._earliest = None
+
     def markers(self) -> list[Send]:
         """An empty frame for every partition that it may write: from there on frames of older epochs are dead."""
-        return [
-            Send(self._names.edge(edge.reader), number, None, self._sender(edge, topic).marker())
-            for edge in self.program.edges
-            for topic in self.inputs
-            for number in range(self._width)
-        ]
+        return markers(self.program, self._names, self.partition, self.epoch, self.width)
 
     def snapshot(self) -> Snapshot:
-        """What has changed since the last one, and where the input is. Flush first: what waits is not in it."""
+        """What has changed since the last one, and where the input is. No row may wait: it would not be in it."""
         changes = [
             Change(self._names.state(name), self.partition, key, value)
-            for name, table in self._states.items()
+            for name, table in self.states.items()
             for part in table.stores
             for key, value in part.changes()
         ]
@@ -142,23 +218,35 @@ class Task:
             key = ORIGINS + _pack((side, origin))
             changes.append(Change(own, self.partition, key, _pack(self._seen[side][origin])))
         self._news.clear()
-        return Snapshot(changes, [Position(topic, self.partition, at) for topic, at in sorted(self._next.items())])
+        group = self._names.group(self.program.name)
+        positions = [] if self.next is None else [Position(group, self.topic, self.partition, self.next)]
+        return Snapshot(changes, positions)
+
+    def counts(self) -> Mapping[str, Any]:
+        """What each port, operator, edge and output has seen."""
+        return self._running.counts()
 
     def load(self, topic: str, key: bytes, value: bytes | None) -> None:
         """Take one record of a changelog, in its order."""
         if key.startswith(ORIGINS):
             side, origin = _unpack_origin(key[1:])
-            if value is not None:
+            if value is not None and side in self._seen:
                 self._seen[side][origin] = _unpack_seen(value)
             return
         name = topic.removeprefix(self._names.state(""))
-        store.load(self._states[name].stores, key, value)
+        store.load(self.states[name].stores, key, value)
 
     def restored(self) -> None:
         """All changelogs are at their end."""
-        for table in self._states.values():
+        for table in self.states.values():
             for part in table.stores:
                 part.restored()
+
+    def close(self) -> None:
+        """Somebody else has the partition now."""
+        for table in self.states.values():
+            if isinstance(table, LookupJoin):
+                table.close()
 
     def _frame(self, offset: int, data: bytes) -> None:
         """One frame of the edge: skipped, applied, or the rest of it."""
@@ -179,36 +267,15 @@ class Task:
         left = frames.after(rows, frames.Position(*reading.above)) if reading.verdict is Verdict.REST else rows
         self._running.run[self._sides[frame.side].label](offset, left, len(rows) - len(left))
 
-    def _frames(self) -> None:
-        """Frames of all rows that wait; what no frame can hold becomes a dead letter."""
-        for edge in self.program.edges:
-            buffers = self._running.edges[edge.label]
-            if not any(buffers):
-                continue
-            topic, sender = self._names.edge(edge.reader), self._sender(edge, self._source)
-            refused = functools.partial(self._running.refused, operator=edge.label)
-            for number, rows in enumerate(buffers):
-                to = self._to(edge, number)
-                made = sender.frames(rows, self._earliest or 0, refused=refused)
-                self._waiting += [Send(topic, to, None, data) for data in made]
-                rows.clear()
-        self._earliest = None
-
     def _came(self, earliest: int) -> None:
-        self._earliest = earliest if self._earliest is None else min(self._earliest, earliest)
+        if self._earliest is None or earliest < self._earliest:
+            self._earliest = earliest
 
-    def _to(self, edge: Edge, number: int) -> int:
-        """Where rows go: by their key, else by the own partition alone, so that repeated rows go the same way."""
-        return self.partition % self._width if edge.key is None else number
-
-    def _sender(self, edge: Edge, topic: str) -> Sender:
-        """Frames of what came from one topic: its offsets are their positions."""
-        made = self._senders.get((edge.label, topic))
-        if made is None:
-            origin = Origin(f"{self.program.name}<{topic}", self.partition, self.program.id)
-            layout = Layout(edge.schema, updates=edge.updates)
-            made = self._senders[edge.label, topic] = Sender(layout, origin, self.epoch, side=edge.side)
-        return made
+    def _way(self, edge: Edge) -> _Way:
+        """An edge; what came from one topic has its offsets as positions."""
+        sender = _sender(self.program, edge, self._names, self.partition, self.epoch)
+        refused = functools.partial(self._running.refused, operator=edge.label)
+        return _Way(edge, self._running.edges[edge.label], self._names.edge(edge.reader), sender, refused)
 
     def _letter(self, letter: Letter) -> bytes:
         """As JSON, for people and for replaying."""
@@ -229,9 +296,55 @@ class Task:
         )
 
 
+def source_of(program: Program) -> Port | None:
+    """The port whose topic it reads; None where that is its own edge."""
+    return next((port for port in program.ports if port.source is not None and not port.broadcast), None)
+
+
+def _topic(port: Port) -> str:
+    assert port.source is not None  # noqa: S101 - `source_of` looked
+    return port.source.topic
+
+
+def input_of(program: Program, names: Names) -> str:
+    """The one topic that a program reads."""
+    port = source_of(program)
+    return names.edge(program.name) if port is None else _topic(port)
+
+
+def origin_of(program: Program, topic: str) -> str:
+    """How the frames of a program name the input that their positions count in."""
+    return f"{program.name}<{topic}"
+
+
+def segment_of(origin: str) -> tuple[str, str]:
+    """The segment and the input topic of an origin."""
+    segment, _, topic = origin.partition("<")
+    return segment, topic
+
+
+def _sender(program: Program, edge: Edge, names: Names, partition: int, epoch: int) -> Sender:
+    origin = Origin(origin_of(program, input_of(program, names)), partition, program.id)
+    return Sender(Layout(edge.schema, updates=edge.updates), origin, epoch, side=edge.side)
+
+
+def markers(program: Program, names: Names, partition: int, epoch: int, width: int) -> list[Send]:
+    """An empty frame of this epoch for every partition that a program may write."""
+    return [
+        Send(names.edge(edge.reader), number, None, _sender(program, edge, names, partition, epoch).marker())
+        for edge in program.edges
+        for number in range(width)
+    ]
+
+
+def tables_of(program: Program) -> tuple[str, ...]:
+    """The names of everything that a program restores: its tables, and what it knows of who writes to its edge."""
+    own = (program.name,) if source_of(program) is None else ()
+    return tuple(dict.fromkeys((*(state.name for state in program.states), *own)))
+
+
 def topics_of(programs: Iterable[Program]) -> tuple[list[str], list[str]]:
     """Of these programs, who reads an edge, and the names of all changelogs."""
     made = tuple(programs)
-    readers = [program.name for program in made if any(port.source is None for port in program.ports)]
-    tables = [state.name for program in made for state in program.states]
-    return readers, list(dict.fromkeys((*tables, *readers)))
+    readers = [program.name for program in made if source_of(program) is None]
+    return readers, list(dict.fromkeys(name for program in made for name in tables_of(program)))

@@ -1,0 +1,411 @@
+"""One life of a slot, from its `Join` on: the loop, and everything that `protocol.slot` asks for.
+
+The loop reads like this: poll, work, send, hear, commit, tell. Nothing in it waits for a commit, a restore or a broker:
+what takes long is done by threads beside it, whose results are looked at once around the loop. What was emitted is on
+its way at once. Only the loop hears acknowledgements, so that marks need no locks.
+
+A life ends with `GoneError` when it was fenced, or when nobody knows what became of a commit. Everything that it had is
+dropped then, and the process begins another one.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+
+from spillway.controllers.protocol import effects, log, messages, owner, slot
+from spillway.controllers.protocol.slot import Slot
+from spillway.controllers.protocol.values import Owner, Partition
+from spillway.controllers.topics import Names
+from spillway.model.errors import NotReadyError
+from spillway.model.execution import Delivery
+from spillway.runtime import control, task
+from spillway.runtime.clients import Access
+from spillway.runtime.commits import Change, Committer, GoneError, Snapshot, identity
+from spillway.runtime.control import ControlLog
+from spillway.runtime.emitter import TO_ANY, Emitter, Mark
+from spillway.runtime.intake import Intake
+from spillway.runtime.slots import preparing, reading_back
+from spillway.runtime.slots.library import Library
+from spillway.runtime.slots.place import Place
+from spillway.runtime.slots.preparing import Preparer, Want
+from spillway.runtime.slots.reading_back import Question
+from spillway.runtime.slots.replicas import Replicas
+from spillway.runtime.slots.settings import Settings
+from spillway.runtime.slots.storing import Step, Storing
+from spillway.runtime.slots.trimming import EVERY as TRIM_EVERY
+from spillway.runtime.slots.trimming import Read, Trimmer
+from spillway.runtime.task import NEVER, Filling
+from spillway.runtime.telemetry import Ages
+
+# Seconds from one commit to the next. What is repeated after a crash is what came since; each commit costs some
+# milliseconds of a broker, and the encoding of what changed in the loop.
+COMMIT_EVERY = 0.5
+# With exactly-once, readers see results only after a commit, so this is part of the latency. A commit takes about 10 ms
+# when 10 ms lie between two; shorter than both together would only make a queue.
+COMMIT_EXACTLY_ONCE = 0.03
+# Messages that are taken at once. More: each waits for all others in the batch. Fewer: a call for each few.
+AT_ONCE = 500
+# Seconds that a poll waits for a record; control messages wait for it too. Shorter: an idle slot costs more.
+IDLE = 0.02
+# Seconds for a broker to take the `Join` and give it back.
+JOIN = 60.0
+
+
+class Life:
+    """One life; `step` is once around the loop."""
+
+    def __init__(self, settings: Settings, access: Access, library: Library) -> None:
+        """Join: from here on any earlier life of this slot is dead to all."""
+        spec = settings.job.spec
+        self.names = Names.of(settings.job)
+        self._access, self._library = access, library
+        self._exactly = spec.execution.delivery is Delivery.EXACTLY_ONCE
+        self._every = COMMIT_EXACTLY_ONCE if self._exactly else COMMIT_EVERY
+        self.process = f"{settings.slot}.{uuid.uuid4().hex[:12]}"
+        self.emitter = Emitter(access)
+        self._log = ControlLog(access, self.names)
+        self.state = self._log.restored()
+        self.machine = self._joined(settings.slot)
+        self._storing = Storing(Committer(access, identity(self.names.prefix, *self.machine.me)))
+        self.intake = Intake(access, f"{self.names.prefix}slots")
+        self._preparer = Preparer(access, self.names, library)
+        self._reader = reading_back.Reader(access, f"{self.names.prefix}slots")
+        self._trimmer = Trimmer(access, self.names)
+        self.places: dict[Partition, Place] = {}
+        self._readers: dict[tuple[str, int], list[Place]] = {}
+        self._replicas: dict[str, Replicas] = {}
+        self._followers: dict[tuple[str, int], list[Replicas]] = {}
+        self._markers: list[tuple[Mark, Question]] = []
+        self.ages: dict[str, Ages] = {}
+        self._bound = spec.latency.bound.seconds * 1000
+        self.letters = 0
+        self.busy = 0.0
+        self._commit_due = time.monotonic() + self._every
+        self._trim_due = time.monotonic() + TRIM_EVERY
+
+    # The loop.
+
+    def step(self) -> None:
+        """Once around."""
+        found = self.intake.poll(self._patience(), AT_ONCE)
+        began = time.perf_counter()
+        worked: dict[Place, None] = {}
+        for where, some in found.items():
+            for place in self._readers.get(where, ()):
+                place.take(some)
+                worked[place] = None
+            for replicas in self._followers.get(where, ()):
+                replicas.follow(*where, some)
+        self._send(worked)
+        if found:
+            self.busy += time.perf_counter() - began
+        self.emitter.serve()
+        self._hear()
+        self._look()
+        self._commit()
+
+    def _patience(self) -> float:
+        """How long to wait for a record."""
+        due = min((place.task.due for place in self.places.values()), default=NEVER)
+        return IDLE if due == NEVER else max(0.0, min(IDLE, due - time.monotonic()))
+
+    def _send(self, worked: Iterable[Place]) -> None:
+        """What has come out of these, and what has waited long enough elsewhere."""
+        now = time.monotonic()
+        for place in worked:
+            self._send_of(place, now)
+        for place in self.places.values():
+            if place.task.due <= now:
+                self._send_of(place, now)
+
+    def _send_of(self, place: Place, now: float, *, whole: bool = False) -> None:
+        """What has come out of one; `whole`: with all that waits for a full frame."""
+        work, send = place.task, self.emitter.send
+        for topic, partition, key, value in work.frames(now, whole=whole):
+            send(topic, partition, key, value)
+        for name, sends, earliest in work.results():
+            self._age(name, earliest, len(sends))
+            if self._exactly:
+                place.held += [Change(topic, TO_ANY, key or b"", value) for topic, _, key, value in sends]
+            else:
+                for topic, partition, key, value in sends:
+                    send(topic, partition, key, value)
+        for topic, partition, key, value in work.letters():
+            self.letters += 1
+            send(topic, partition, key, value)
+        work.looked()
+
+    def _age(self, output: str, earliest: int, count: int) -> None:
+        ages = self.ages.get(output)
+        if ages is None:
+            ages = self.ages[output] = Ages(self._bound)
+        ages.add(time.time() * 1000 - earliest, count)
+
+    # The control log.
+
+    def _joined(self, name: str) -> Slot:
+        """Write `Join`, and read the log up to it."""
+        self._append(messages.Join(name, self.process))
+        deadline = time.monotonic() + JOIN
+        while time.monotonic() < deadline:
+            self.emitter.serve()
+            for _, message in self._log.read(0.1):
+                self.state, _ = log.read(self.state, message)
+                machine = slot.joined(self.state, message, self.process)
+                if machine is not None:
+                    return machine
+        problem = f"topic {self.names.control!r} did not take that slot {name} is there within {JOIN:.0f} s"
+        raise NotReadyError(problem)
+
+    def _append(self, message: messages.Any) -> None:
+        self.emitter.send(*control.record(self.names, message))
+
+    def _hear(self) -> None:
+        """Messages of the log, in their order, each after everything that was processed before it."""
+        leaving = any(work.leaving and work.processes for work in self.machine.works.values())
+        if leaving:
+            self._processed()
+        for _, message in self._log.read():
+            self._processed()
+            before = self.state.plan
+            self.state, counted = log.read(self.state, message)
+            if self.state.plan is not before:
+                self._fill()
+            self.machine, asked = slot.hear(self.machine, message, counted)
+            self._carry_out(asked)
+
+    def _processed(self) -> None:
+        """Tell the machine where everything is."""
+        for partition, place in tuple(self.places.items()):
+            work = self.machine.works.get(partition)
+            if work is not None and place.working and work.position != place.next:
+                self._told(partition, functools.partial(owner.processed, position=place.next, me=self.me))
+
+    def _told(self, partition: Partition, step: Callable[[owner.Work], owner.Step]) -> None:
+        self.machine, asked = slot.told(self.machine, partition, step)
+        self._carry_out(asked)
+
+    def _carry_out(self, asked: Sequence[effects.Any]) -> None:
+        for effect in asked:
+            match effect:
+                case effects.Append():
+                    self._append(effect.message)
+                case effects.Warm():
+                    self._preparer.warm(self._want(effect.partition, effect.epoch, effect.program))
+                case effects.Forget():
+                    self._preparer.forget(self._want(effect.partition, effect.epoch, ""))
+                case effects.EmitMarker():
+                    self._mark(effect)
+                case effects.ReadBack():
+                    self._read_back(effect)
+                case effects.Start():
+                    self._start(effect)
+                case effects.Stop():
+                    self._stop(effect.partition)
+                case effects.Flush():
+                    self._flush(self.places[effect.partition])
+                case effects.Commit():
+                    pass  # whatever is acknowledged is in a snapshot, and all of those are stored
+                case effects.Restart():
+                    problem = f"{self.machine.me} was replaced"
+                    raise GoneError(problem)
+
+    def _want(self, partition: Partition, epoch: int, program: str) -> Want:
+        width = self.state.plan.width if self.state.plan is not None else 0
+        return Want(partition, epoch, program, width, self.state)
+
+    # Partitions come and go.
+
+    def _start(self, effect: effects.Start) -> None:
+        """Go on with what was stopped, else get it ready first."""
+        place = self.places.get(effect.partition)
+        if place is not None and place.task.epoch == effect.epoch:
+            place.working = True
+            self._read(place)
+            return
+        if place is not None:
+            self._drop(place)
+        self._preparer.finish(self._want(effect.partition, effect.epoch, effect.program))
+
+    def _finished(self, done: preparing.Finished) -> None:
+        """A task is ready; unless it is somebody else's by now, it is read from where it stands."""
+        work = self.machine.works.get(done.partition)
+        if work is None or work.epoch != done.epoch:
+            return
+        place = self.places[done.partition] = Place(done.partition, done.task, done.replicas, work.position)
+        self._fill()
+        if done.replicas is not None:
+            self._follow(done.task.program.id, done.replicas)
+        place.working = work.processes
+        if place.working:
+            self._read(place)
+
+    def _read(self, place: Place) -> None:
+        self._readers.setdefault(place.where, []).append(place)
+        self.intake.take(*place.where, place.next)
+
+    def _follow(self, program: str, replicas: Replicas) -> None:
+        """From now on updates of the replicas come with all other messages."""
+        if program in self._replicas:
+            return
+        self._replicas[program] = replicas
+        for where, at in replicas.next.items():
+            self._followers.setdefault(where, []).append(replicas)
+            self.intake.take(*where, at)
+
+    def _stop(self, partition: Partition) -> None:
+        place = self.places.get(partition)
+        if place is None:
+            return
+        if place.working:
+            place.working = False
+            self._leave(place)
+        if partition not in self.machine.works:
+            self._drop(place)
+
+    def _leave(self, place: Place) -> None:
+        """Read its input no more, unless somebody else here does."""
+        readers = self._readers[place.where]
+        readers.remove(place)
+        if not readers:
+            del self._readers[place.where]
+            if place.where not in self._followers:
+                self.intake.drop(*place.where)
+
+    def _drop(self, place: Place) -> None:
+        if place.working:
+            place.working = False
+            self._leave(place)
+        del self.places[place.partition]
+        place.close()
+
+    def _fill(self) -> None:
+        """Frames are as large as the plan says now; a program that is in no plan any more leaves its frames at once."""
+        plan = self.state.plan
+        fillings = {one.program: Filling(one.frame, dict(one.deadlines)) for one in plan.segments} if plan else {}
+        for place in self.places.values():
+            place.task.fill(fillings.get(place.task.program.id, Filling()))
+
+    # Takeovers.
+
+    def _mark(self, effect: effects.EmitMarker) -> None:
+        loop = self._library.loop(self.state, effect.program)
+        width = self._want(effect.partition, effect.epoch, effect.program).width
+        for send in task.markers(loop.program, self.names, effect.partition.number, effect.epoch, width):
+            self.emitter.send(*send)
+
+    def _read_back(self, effect: effects.ReadBack) -> None:
+        """Once the markers have arrived, find out how far the predecessors have emitted."""
+        work = self.machine.works[effect.partition]
+        program = self._library.loop(self.state, work.program).program
+        origin = task.origin_of(program, task.input_of(program, self.names))
+        width = self._want(effect.partition, effect.epoch, work.program).width
+        edges = tuple((self.names.edge(edge.reader), width) for edge in program.edges)
+        self._markers.append((self.emitter.mark(), Question(effect.partition, effect.epoch, origin, edges)))
+
+    # What threads have done.
+
+    def _look(self) -> None:
+        while not self._preparer.results.empty():
+            match self._preparer.results.get():
+                case preparing.Warmed(partition, epoch, problem):
+                    self._carry_out((owner.prepared(partition, epoch, self.me, problem),))
+                case preparing.Finished() as done:
+                    self._finished(done)
+                case preparing.Failed(error):
+                    raise error
+        while self._markers and self._markers[0][0].done:
+            self._reader.ask(self._markers.pop(0)[1])
+        while not self._reader.results.empty():
+            match self._reader.results.get():
+                case reading_back.Found(partition, epoch, barrier):
+                    self._processed()
+                    step = functools.partial(owner.read_back, epoch=epoch, barrier=barrier, me=self.me)
+                    self._told(partition, step)
+                case reading_back.Failed(error):
+                    raise error
+
+    # Commits.
+
+    def _commit(self) -> None:
+        """What is stored is told, what has arrived is stored, and now and then a snapshot is taken."""
+        stored = self._storing.stored()
+        if stored is not None:
+            self.machine, asked = slot.committed(self.machine, effects.Commit(stored.positions))
+            for partition, upto in stored.positions:
+                if (place := self.places.get(partition)) is not None:
+                    place.stored = max(place.stored, upto)
+            self._carry_out(asked)
+            if stored.reads:
+                self._trimmer.tell(stored.reads)
+        arrived = self._storing.arrived()
+        if arrived is not None:
+            self._processed()
+            for partition, upto in arrived.positions:
+                self._told(partition, functools.partial(owner.acknowledged, position=upto, me=self.me))
+        if time.monotonic() >= self._commit_due and not self._storing.waits:
+            self._commit_due = time.monotonic() + self._every
+            working = [place for place in self.places.values() if place.working]
+            for place in working:
+                self._send_of(place, time.monotonic(), whole=True)
+            self._snapshot(working)
+
+    def _flush(self, place: Place) -> None:
+        """One partition is to be released: everything of it goes out, and is stored as soon as it has arrived."""
+        self._send_of(place, time.monotonic(), whole=True)
+        self._snapshot([place])  # if nothing has changed since the last one, that is still on its way
+
+    def _snapshot(self, places: Sequence[Place]) -> None:
+        """Store what has changed."""
+        found = [(place, snapshot) for place in places if (snapshot := place.snapshot()) is not None]
+        if not found:
+            return
+        whole = Snapshot(
+            [change for _, snapshot in found for change in snapshot.changes],
+            [position for _, snapshot in found for position in snapshot.positions],
+        )
+        at = tuple((place.partition, place.next) for place, _ in found)
+        reads: list[Read] = []
+        if time.monotonic() >= self._trim_due:
+            self._trim_due = time.monotonic() + TRIM_EVERY
+            reads = [place.read() for place, _ in found if task.source_of(place.task.program) is None]
+        self._storing.add(Step(whole, self.emitter.mark(), at, reads))
+
+    # The end.
+
+    @property
+    def me(self) -> Owner:
+        """Which life."""
+        return self.machine.me
+
+    @property
+    def empty(self) -> bool:
+        """Whether it has no partition."""
+        return not self.machine.works
+
+    def drain(self, seconds: float) -> None:
+        """Process nothing more, and store all that was: who comes next repeats nothing."""
+        for place in self.places.values():
+            if place.working:
+                place.working = False
+                self._leave(place)
+                self._send_of(place, time.monotonic(), whole=True)
+        self._snapshot(tuple(self.places.values()))
+        deadline = time.monotonic() + seconds
+        while not self._storing.idle and time.monotonic() < deadline:
+            self.emitter.serve(0.01)
+            self._storing.stored()
+            self._storing.arrived()
+
+    def close(self) -> None:
+        """End threads and clients; what is not sent is thrown away."""
+        self.emitter.abandon()
+        self._preparer.close()
+        self._reader.close()
+        self._trimmer.close()
+        self._storing.close()
+        self.intake.close()
+        self._log.close()

@@ -1,0 +1,77 @@
+"""One partition in the hands of a slot: its task, and what the loop keeps beside it."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from spillway.controllers.protocol.values import Partition
+from spillway.runtime.commits import Change, Snapshot
+from spillway.runtime.slots.replicas import Replicas
+from spillway.runtime.slots.trimming import Read
+from spillway.runtime.task import Task
+
+# Seconds after which a position is committed again though it hasn't moved: brokers forget those that nobody renews for
+# a week (offsets.retention.minutes).
+RENEW = 3600.0
+
+
+class Place:
+    """A partition at work.
+
+    Attributes:
+        partition: which.
+        task: its program, tables and position.
+        replicas: the tables that it shares with others.
+        next: the offset of the next message to process.
+        stored: what is below is committed.
+        working: whether it is read; not after it was asked to stop.
+        busy: seconds that it has taken.
+        held: outputs that go with the next commit.
+    """
+
+    def __init__(self, partition: Partition, task: Task, replicas: Replicas | None, start: int) -> None:
+        self.partition, self.task, self.replicas = partition, task, replicas
+        self.next = self.stored = start
+        self.working = True
+        self.busy = 0.0
+        self.held: list[Change] = []
+        self._taken = start  # up to where the last snapshot goes
+        self._renewed = time.monotonic()
+        task.next = start
+
+    @property
+    def where(self) -> tuple[str, int]:
+        """The topic and partition that it reads."""
+        return self.task.topic, self.partition.number
+
+    def take(self, messages: list[Any]) -> int:
+        """Process messages, but for those that it has already; how many those were."""
+        if messages[0].offset() < self.next:
+            messages = [message for message in messages if message.offset() >= self.next]
+            if not messages:
+                return 0
+        began = time.perf_counter()
+        self.task.take(messages)
+        self.next = messages[-1].offset() + 1
+        self.busy += time.perf_counter() - began
+        return len(messages)
+
+    def snapshot(self) -> Snapshot | None:
+        """What is to be stored since the last one; None if that is nothing. No row may wait."""
+        now = time.monotonic()
+        if self.next == self._taken and now < self._renewed + RENEW:
+            return None
+        self._taken, self._renewed = self.next, now
+        found = self.task.snapshot()
+        held, self.held = self.held, []
+        return Snapshot([*held, *found.changes], found.positions)
+
+    def read(self) -> Read:
+        """What may be trimmed once the snapshot that was just taken is stored."""
+        return Read(*self.where, self.next, dict(self.task.seen))
+
+    def close(self) -> None:
+        """Somebody else has it now, or will."""
+        self.working = False
+        self.task.close()

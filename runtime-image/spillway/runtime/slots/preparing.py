@@ -1,0 +1,225 @@
+"""Prepares partitions in a thread beside the loop: compiles their programs, restores their tables, follows changelogs.
+
+    warm(want)      do all of that while somebody else has the partition; `Warmed` is told once it is as good as there
+    finish(want)    it is ours now: read the rest, which its last owner has committed meanwhile, and hand over the task
+    forget(...)     it stays with the other one
+
+What was restored ahead makes the pause of a move short: only what was committed since has to be read then. The end of
+a changelog is where a broker says that nothing committed follows; a fenced predecessor has nothing open any more.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from typing import NamedTuple
+
+from confluent_kafka import OFFSET_BEGINNING, KafkaError, Message, TopicPartition
+
+from spillway.controllers.protocol import log
+from spillway.controllers.protocol.values import Partition
+from spillway.controllers.topics import Names
+from spillway.model.errors import SpillwayError
+from spillway.runtime import clients
+from spillway.runtime.clients import Access
+from spillway.runtime.commits import GoneError
+from spillway.runtime.programs import states
+from spillway.runtime.slots.library import Library
+from spillway.runtime.slots.replicas import Replicas
+from spillway.runtime.task import Task
+
+AT_ONCE = 1000
+# Seconds between two looks at what is wanted. Longer: added to the pause of a move.
+LOOK = 0.005
+
+
+class Want(NamedTuple):
+    """A partition to prepare, under an epoch; `state` is what the log said when it was asked for."""
+
+    partition: Partition
+    epoch: int
+    program: str
+    width: int
+    state: log.State
+
+
+class Warmed(NamedTuple):
+    """A partition is prepared as far as can be while somebody else has it; or can't be, which `problem` says."""
+
+    partition: Partition
+    epoch: int
+    problem: str
+
+
+class Finished(NamedTuple):
+    """A task with all that was committed."""
+
+    partition: Partition
+    epoch: int
+    task: Task
+    replicas: Replicas | None
+
+
+class Failed(NamedTuple):
+    """Something that no other try would change; the slot ends with it."""
+
+    error: BaseException
+
+
+Result = Warmed | Finished | Failed
+_Place = tuple[str, int]
+
+
+class _Restore:
+    """One partition on its way."""
+
+    def __init__(self, want: Want, task: Task, replicas: Replicas | None) -> None:
+        self.want, self.task, self.replicas = want, task, replicas
+        self.next: dict[_Place, int] = {(topic, want.partition.number): OFFSET_BEGINNING for topic in task.changelogs}
+        self.missing = set(self.next)  # changelogs whose end was not seen yet
+        self.wanted = False  # by `finish`
+        self.told = False
+
+
+class Preparer:
+    """The thread. `results` has what it did."""
+
+    def __init__(self, access: Access, names: Names, library: Library) -> None:
+        self._access, self._names, self._library = access, names, library
+        self._asked: queue.SimpleQueue[tuple[str, Want]] = queue.SimpleQueue()
+        self.results: queue.SimpleQueue[Result] = queue.SimpleQueue()
+        self._consumer = clients.restorer(access, f"{names.prefix}restore")
+        self._restores: dict[tuple[Partition, int], _Restore] = {}
+        self._replicas: dict[str, Replicas] = {}
+        self._ends = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="prepare", daemon=True)
+        self._thread.start()
+
+    def warm(self, want: Want) -> None:
+        """Prepare while somebody else has it."""
+        self._asked.put(("warm", want))
+
+    def finish(self, want: Want) -> None:
+        """Prepare, and hand over the task."""
+        self._asked.put(("finish", want))
+
+    def forget(self, want: Want) -> None:
+        """Drop what was prepared."""
+        self._asked.put(("forget", want))
+
+    def close(self) -> None:
+        """End the thread; what is under way is dropped."""
+        self._ends.set()
+        self._thread.join()
+        self._consumer.close()
+
+    def _run(self) -> None:
+        try:
+            while not self._ends.is_set():
+                self._hear()
+                self._read()
+        except BaseException as error:
+            self.results.put(Failed(error))
+
+    def _hear(self) -> None:
+        """What is wanted; waits for it while there is nothing to read."""
+        while True:
+            try:
+                verb, want = self._asked.get(block=not self._restores, timeout=0.1)
+            except queue.Empty:
+                return
+            key = (want.partition, want.epoch)
+            if verb == "forget":
+                self._drop(key)
+                continue
+            if key not in self._restores and not self._begin(want, needed=verb == "finish"):
+                continue
+            if verb == "finish":
+                self._finish(self._restores[key])
+
+    def _begin(self, want: Want, *, needed: bool) -> bool:
+        """Make the task, and begin to restore it; where that can't be, say so, or end if it has to be."""
+        for key in [key for key in self._restores if key[0] == want.partition]:
+            self._drop(key)  # an older try
+        try:
+            loop = self._library.loop(want.state, want.program)
+            replicas = self._replicas_of(loop.program.id, want)
+            shared = replicas.tables if replicas is not None else {}
+            made = {state.name: states.made(state, shared.get(state.name)) for state in loop.program.states}
+        except SpillwayError as error:
+            if needed:
+                raise
+            self.results.put(Warmed(want.partition, want.epoch, str(error)))
+            return False
+        task = Task(loop, made, want.partition.number, want.epoch, self._names, want.width)
+        found = self._restores[want.partition, want.epoch] = _Restore(want, task, replicas)
+        self._assign(found)
+        self._progress(found)
+        return True
+
+    def _replicas_of(self, program: str, want: Want) -> Replicas | None:
+        """The replicas of a program, read to their ends when they are asked for first."""
+        loop = self._library.loop(want.state, want.program)
+        if program not in self._replicas and any(state.broadcast for state in loop.program.states):
+            replicas = Replicas(loop)
+            replicas.load(self._access, f"{self._names.prefix}restore")
+            self._replicas[program] = replicas
+        return self._replicas.get(program)
+
+    def _finish(self, found: _Restore) -> None:
+        """From here on the end of each changelog has to be seen anew."""
+        found.wanted, found.missing = True, set(found.next)
+        self._unassign(found)
+        self._assign(found)
+        self._progress(found)
+
+    def _read(self) -> None:
+        if not self._restores:
+            return
+        by_place = {place: found for found in self._restores.values() for place in found.next}
+        for message in self._consumer.consume(AT_ONCE, LOOK):
+            where = (message.topic(), message.partition())
+            found = by_place.get(where)
+            if found is not None:
+                self._take(found, where, message)
+
+    def _take(self, found: _Restore, where: _Place, message: Message) -> None:
+        error = message.error()
+        if error is None:
+            key = message.key()
+            if key is not None:
+                found.task.load(where[0], key, message.value())
+            found.next[where] = (message.offset() or 0) + 1
+        elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - so it is called
+            found.missing.discard(where)
+            found.next[where] = max(found.next[where], message.offset() or 0)
+            self._progress(found)
+        elif not error.retriable():
+            problem = f"changelog {where[0]}, partition {where[1]}, can't be read: {error.str()}"
+            raise GoneError(problem)
+
+    def _progress(self, found: _Restore) -> None:
+        """Tell who waits, once all ends were seen."""
+        if found.missing:
+            return
+        want = found.want
+        if found.wanted:
+            self._drop((want.partition, want.epoch))
+            found.task.restored()
+            self.results.put(Finished(want.partition, want.epoch, found.task, found.replicas))
+        elif not found.told:
+            found.told = True
+            self.results.put(Warmed(want.partition, want.epoch, ""))
+
+    def _drop(self, key: tuple[Partition, int]) -> None:
+        found = self._restores.pop(key, None)
+        if found is not None:
+            self._unassign(found)
+
+    def _assign(self, found: _Restore) -> None:
+        if found.next:
+            self._consumer.incremental_assign([TopicPartition(*place, at) for place, at in found.next.items()])
+
+    def _unassign(self, found: _Restore) -> None:
+        if found.next:
+            self._consumer.incremental_unassign([TopicPartition(*place) for place in found.next])

@@ -1,0 +1,121 @@
+"""The process of a slot: one life after another, until its worker says that it is enough."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import signal
+import sys
+import time
+from multiprocessing.connection import Connection
+
+from spillway.model.errors import SpillwayError
+from spillway.runtime import telemetry
+from spillway.runtime.clients import Access
+from spillway.runtime.commits import GoneError
+from spillway.runtime.slots import queries, reporting
+from spillway.runtime.slots.library import Library
+from spillway.runtime.slots.life import Life
+from spillway.runtime.slots.messages import Ask, Stop, Told
+from spillway.runtime.slots.settings import Settings
+from spillway.runtime.telemetry import Report
+
+log = logging.getLogger(__name__)
+
+# Seconds between two looks at the pipe: a question waits for it, and a look costs some microseconds.
+LOOK = 0.01
+# Seconds between two collections of garbage. Rows don't make cycles, but users' functions may. What survives is not
+# looked at again (`gc.freeze`): with a million rows, each full collection would stop the loop for a second.
+COLLECT = 20.0
+# Seconds in which another thread may hold the interpreter: restoring and committing go on beside the loop, and each
+# record that comes meanwhile would wait for five milliseconds, which is the default.
+SWITCH = 0.001
+# Seconds for the last commit when nobody waits for us any more.
+LAST = 5.0
+
+
+class Process:
+    """What stays over all lives."""
+
+    def __init__(self, settings: Settings, pipe: Connection) -> None:
+        self._settings, self._pipe = settings, pipe
+        self._access = Access(settings.job.spec.kafka, settings.secret, f"spillway-{settings.slot}")
+        self._library = Library(settings.code)
+        self._began = time.monotonic()
+        self._look_due = self._tell_due = self._collect_due = 0.0
+        self._ends: float | None = None  # when to end, whatever is left
+
+    def run(self) -> None:
+        """Live until somebody says stop."""
+        while self._ends is None or time.monotonic() < self._ends:
+            try:
+                if self._live():
+                    return
+            except GoneError as error:
+                log.warning("%s: begins anew: %s", self._settings.slot, error)
+
+    def _live(self) -> bool:
+        """One life; whether it was the last."""
+        life = Life(self._settings, self._access, self._library)
+        log.info("%s: joined as %s", self._settings.slot, life.me)
+        self._began = time.monotonic()
+        try:
+            while not self._over(life):
+                life.step()
+                self._attend(life)
+            life.drain(LAST)
+        finally:
+            life.close()
+        return True
+
+    def _over(self, life: Life) -> bool:
+        return self._ends is not None and (life.empty or time.monotonic() >= self._ends - LAST)
+
+    def _attend(self, life: Life) -> None:
+        """Everything that is due now and then."""
+        now = time.monotonic()
+        if now >= self._look_due:
+            self._look_due = now + LOOK
+            self._hear(life)
+        if now >= self._tell_due:
+            self._tell_due = now + telemetry.EVERY
+            self._tell(life)
+        if now >= self._collect_due:
+            self._collect_due = now + COLLECT
+            gc.collect()
+            gc.freeze()
+
+    def _hear(self, life: Life) -> None:
+        """What the worker says; a worker that is gone can say nothing, and nobody else ends this process."""
+        try:
+            while self._pipe.poll():
+                match self._pipe.recv():
+                    case Stop(seconds):
+                        self._ends = time.monotonic() + seconds
+                    case Ask() as ask:
+                        self._pipe.send(queries.answer(ask, life.places.values()))
+        except (EOFError, OSError):
+            self._ends = time.monotonic()
+
+    def _tell(self, life: Life) -> None:
+        leaving = self._ends is not None
+        found: Report = reporting.report(life, began=self._began, leaving=leaving, address=self._settings.address)
+        life.emitter.send(life.names.telemetry, 0, found.slot.encode(), telemetry.encode(found))
+        try:
+            self._pipe.send(Told(found))
+        except OSError:
+            self._ends = time.monotonic()
+
+
+def run(settings: Settings, pipe: Connection) -> None:
+    """The main function of the process."""
+    for number in (signal.SIGINT, signal.SIGTERM):  # they are the worker's to hear, and it says `Stop`
+        signal.signal(number, signal.SIG_IGN)
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.INFO)
+    sys.setswitchinterval(SWITCH)
+    gc.disable()
+    try:
+        Process(settings, pipe).run()
+    except SpillwayError as error:
+        log.error("%s: %s", settings.slot, error)
+        sys.exit(1)

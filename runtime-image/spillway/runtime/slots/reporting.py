@@ -1,0 +1,78 @@
+"""What a slot reports, four times a second."""
+
+from __future__ import annotations
+
+import resource
+import time
+from collections.abc import Iterable
+
+from spillway.runtime import telemetry
+from spillway.runtime.slots.life import Life
+from spillway.runtime.slots.place import Place
+from spillway.runtime.telemetry import Flow, Report
+
+
+def report(life: Life, *, began: float, leaving: bool, address: str) -> Report:
+    """What a life has done since it began."""
+    return Report(
+        version=telemetry.VERSION,
+        slot=life.me.slot,
+        incarnation=life.me.incarnation,
+        process=life.process,
+        at=time.time(),
+        up=time.monotonic() - began,
+        busy=life.busy,
+        cpu=time.process_time(),
+        memory=_resident(),
+        places=tuple(_place(life, place) for place in life.places.values()),
+        flows=_flows(life.places.values()),
+        latency={name: ages.read() for name, ages in life.ages.items()},
+        letters=life.letters,
+        leaving=leaving,
+        address=address,
+    )
+
+
+def _place(life: Life, place: Place) -> telemetry.Place:
+    tables = place.task.states.values()
+    return telemetry.Place(
+        segment=place.partition.segment,
+        number=place.partition.number,
+        epoch=place.task.epoch,
+        program=place.task.program.id,
+        working=place.working,
+        position=place.next,
+        committed=place.stored,
+        end=life.intake.end(*place.where) if place.working else None,
+        busy=place.busy,
+        rows=sum(len(store) for table in tables for store in table.stores),
+        size=sum(store.size for table in tables for store in table.stores),
+        late=sum(getattr(table, "late", 0) for table in tables),
+    )
+
+
+def _flows(places: Iterable[Place]) -> dict[str, dict[str, Flow]]:
+    """Counts of all partitions of a segment together."""
+    found: dict[str, dict[str, Flow]] = {}
+    for place in places:
+        segment = found.setdefault(place.partition.segment, {})
+        for label, count in place.task.counts().items():
+            flow = Flow(count.records_in, count.records_out, count.errors, count.timed, count.seconds)
+            segment[label] = _sum(segment[label], flow) if label in segment else flow
+    return found
+
+
+def _sum(one: Flow, other: Flow) -> Flow:
+    return Flow(
+        one.came + other.came,
+        one.went + other.went,
+        one.errors + other.errors,
+        one.timed + other.timed,
+        one.seconds + other.seconds,
+    )
+
+
+def _resident() -> int:
+    """Bytes that are in memory now."""
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * resource.getpagesize()
