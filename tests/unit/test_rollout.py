@@ -106,11 +106,18 @@ def test_another_driver_that_knows_no_ends_yet_leaves_resting_partitions_at_rest
     assert {aim for place, aim in found.aims.items() if place.segment == "c"} == {Aim("c@1", runs=False)}
 
 
+def test_a_plan_may_follow_once_the_last_change_is_done() -> None:
+    world = _changed(CHAIN, CHAIN | {("b", "c"): "z"})
+    assert not rollout.done(world.state, world.shapes)
+    assert not world.settle(random.Random(1))  # noqa: S311 - dice of a test
+    assert rollout.done(world.state, world.shapes)
+
+
 def test_a_plan_may_follow_once_every_written_edge_is_in_somebodys_hands() -> None:
     world = World.of(rolling.job(CHAIN))
-    assert rollout.begun(world.state, world.shapes)
+    assert rollout.done(world.state, world.shapes)
     world.state = dataclasses.replace(world.state, holdings=world.state.holdings.drop(Partition("c", 1)))
-    assert not rollout.begun(world.state, world.shapes)
+    assert not rollout.done(world.state, world.shapes)
 
 
 KEPT = Shape("counts", "edge.counts", states={"counts": "by word"})

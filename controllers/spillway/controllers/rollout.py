@@ -12,7 +12,7 @@ Where a way is removed or gets another form, the rows that wait in the log can b
 A reader in step 2 is a writer of further edges, and goes on to write them; so whole chains are emptied in the order of
 the topology, without anybody knowing that order: each partition looks at its neighbours alone. What was decided
 follows from the log and the ends of edges, so that another driver goes on in the middle; and since a change that was
-given up is only a change to the programs of before, going back is the same.
+given up is only a change to the programs of before, going back is the same. One change at a time is under way (`done`).
 
 Positions and tables are kept by name. So a segment of the same name has to read the same topic, and a table of the same
 name has to be kept in the same way, or the change is refused; a new name is always possible. Segments that would have
@@ -134,10 +134,12 @@ def decide(
     return _Change(state, shapes, ends, positions, frozenset(unsettled)).decided()
 
 
-def begun(state: log.State, shapes: Mapping[str, Shape]) -> bool:
-    """Whether another plan may follow: every edge into which somebody has written is in somebody's hands.
+def done(state: log.State, shapes: Mapping[str, Shape]) -> bool:
+    """Whether another plan may follow: the last change is done, and every edge that is written is in somebody's hands.
 
-    A partition that nobody ever had says nothing of the form of the rows that wait for it.
+    What is half done can only go on, or back to the plan before: in a third one, rows that wait for a program that was
+    to come might need the one before it, whose readers have changed already. And a partition that nobody ever had says
+    nothing of the form of the rows that wait for it.
     """
     wrote = {
         way.reader
@@ -146,10 +148,15 @@ def begun(state: log.State, shapes: Mapping[str, Shape]) -> bool:
         if program in shapes
         for way in shapes[program].writes
     }
+    planned = {segment.name: segment for segment in (state.plan.segments if state.plan else ())}
+    for place, holding in state.holdings.items():
+        segment = planned.get(place.segment)
+        if not _rests(holding) if segment is None else _programs(holding) != (segment.program,):
+            return False
     return all(
-        Partition(segment.name, number) in state.holdings
-        for segment in (state.plan.segments if state.plan else ())
-        if segment.name in wrote
+        Partition(name, number) in state.holdings
+        for name, segment in planned.items()
+        if name in wrote
         for number in range(segment.partitions)
     )
 
@@ -243,6 +250,7 @@ class _Change:
                 self.writers.setdefault(way, []).append((place, holding))
         self.asks: set[Partition] = set()
         self._ready: dict[Way, bool] = {}
+        self._done: dict[Partition, bool] = {}
 
     def decided(self) -> Rollout:
         """All of it."""
@@ -306,7 +314,7 @@ class _Change:
         writers = [writer for way in ways for writer in self.writers.get(way, ())]
         if place in self.unsettled:
             return None
-        if not all(_rests(writer) and who not in self.unsettled for who, writer in writers):
+        if not all(self._is_done(who, writer) for who, writer in writers):
             return False
         if not writers and _rests(holding):
             return True  # whoever wrote has gone on, and waited for that
@@ -315,6 +323,14 @@ class _Change:
         move = holding.move
         position = move.cut if move and move.cut is not None else self.positions.get(place)
         return None if end is None or position is None else position >= end
+
+    def _is_done(self, place: Partition, holding: Holding) -> bool:
+        """Whether a writer has come to rest, and won't be woken up to read the rest of its own edge."""
+        if place not in self._done:
+            self._done[place] = False  # should it come back here: it waits for itself
+            rests = _rests(holding) and place not in self.unsettled
+            self._done[place] = rests and (not self._changes_input(place) or self._is_drained(place, holding) is True)
+        return self._done[place]
 
     def _is_ready(self, way: Way) -> bool:
         """Whether somebody may write it as it shall be: its readers have changed."""
