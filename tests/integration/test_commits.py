@@ -32,7 +32,7 @@ def topic(access: Access) -> str:
 
 def _snapshot(topic: str, rows: dict[bytes, bytes | None], offset: int) -> Snapshot:
     changes = [Change(topic, 0, key, value) for key, value in rows.items()]
-    return Snapshot(changes, [Position(f"{topic}.input", 1, offset)])
+    return Snapshot(changes, [Position(topic, f"{topic}.input", 1, offset)])
 
 
 def _stored(access: Access, topic: str) -> dict[bytes, bytes]:
@@ -57,7 +57,7 @@ def _position(access: Access, topic: str) -> dict[tuple[str, int], int]:
 
 
 def test_rows_and_position_are_there_together(access: Access, topic: str) -> None:
-    committer = Committer(access, f"{topic}.0", topic)
+    committer = Committer(access, f"{topic}.0")
     assert _position(access, topic) == {}
     committer.commit(_snapshot(topic, {b"a": b"1", b"b": b"2"}, 17))
     committer.commit(_snapshot(topic, {b"a": b"3", b"b": None}, 21))
@@ -68,13 +68,13 @@ def test_rows_and_position_are_there_together(access: Access, topic: str) -> Non
 
 def test_more_rows_than_the_client_queues_are_committed_whole(access: Access, topic: str) -> None:
     rows = {f"key {n}".encode(): b"x" * 100 for n in range(120_000)}
-    Committer(access, f"{topic}.0", topic).commit(_snapshot(topic, dict(rows), 1))
+    Committer(access, f"{topic}.0").commit(_snapshot(topic, dict(rows), 1))
 
     assert len(_stored(access, topic)) == len(rows)
 
 
 def test_who_was_fenced_commits_nothing_any_more(access: Access, topic: str) -> None:
-    victim = Committer(access, f"{topic}.0", topic)
+    victim = Committer(access, f"{topic}.0")
     victim.commit(_snapshot(topic, {b"a": b"1"}, 5))
     commits.fence(access, f"{topic}.0")
 
@@ -85,7 +85,7 @@ def test_who_was_fenced_commits_nothing_any_more(access: Access, topic: str) -> 
 
 
 def test_what_a_dead_one_left_open_is_never_seen(access: Access, topic: str) -> None:
-    victim = Committer(access, f"{topic}.0", topic)
+    victim = Committer(access, f"{topic}.0")
     victim._producer.begin_transaction()  # noqa: SLF001 - it dies between two steps of a commit
     victim._send(_snapshot(topic, {b"a": b"2"}, 9))  # noqa: SLF001
     victim._producer.flush(10)  # noqa: SLF001
@@ -96,9 +96,9 @@ def test_what_a_dead_one_left_open_is_never_seen(access: Access, topic: str) -> 
 
 
 def test_the_next_incarnation_goes_on_where_the_last_one_committed(access: Access, topic: str) -> None:
-    first = Committer(access, commits.identity("job.", "worker-0.0", 0), topic)
+    first = Committer(access, commits.identity("job.", "worker-0.0", 0))
     first.commit(_snapshot(topic, {b"a": b"1"}, 5))
-    second = Committer(access, commits.identity("job.", "worker-0.0", 1), topic)
+    second = Committer(access, commits.identity("job.", "worker-0.0", 1))
     second.commit(_snapshot(topic, {b"a": b"2"}, 6))
 
     assert _stored(access, topic) == {b"a": b"2"}

@@ -37,7 +37,8 @@ def topic(access: Access) -> str:
 def _values(intake: Intake, count: int) -> list[str]:
     found: list[str] = []
     for _ in range(200):
-        found += [(message.value() or b"").decode() for message in intake.poll(0.1, 100)]
+        for messages in intake.poll(0.1, 100).values():
+            found += [(message.value() or b"").decode() for message in messages]
         if len(found) >= count:
             break
     return found
@@ -54,7 +55,7 @@ def test_a_partition_is_read_from_the_very_position(broker: Broker, access: Acce
 
     assert _values(intake, 6) == [f"{n}" for n in range(4, 10)]
     assert intake.positions() == {(topic, 0): 10}
-    assert intake.lag(topic, 0) == 0
+    assert intake.end(topic, 0) == 10
     intake.close()
 
 
@@ -66,11 +67,23 @@ def test_what_was_given_away_is_not_handed_out_and_comes_back_where_it_was(
     intake.take(topic, 0, 0)
     first = intake.poll(10, 7)
     cut = intake.drop(topic, 0)
-    assert cut == len(first)
-    assert intake.poll(0.3, 100) == []
+    assert cut == len(first[topic, 0])
+    assert intake.poll(0.3, 100) == {}
     intake.take(topic, 0, cut)
 
     assert _values(intake, 500 - cut) == [f"{n}" for n in range(cut, 500)]
+    intake.close()
+
+
+def test_who_goes_back_in_a_partition_gets_it_again_from_there(broker: Broker, access: Access, topic: str) -> None:
+    _write(broker, topic, 0, 50)
+    intake = Intake(access, topic)
+    intake.take(topic, 0, 30)
+    assert _values(intake, 20) == [f"{n}" for n in range(30, 50)]
+    intake.take(topic, 0, 40)  # somebody reads it from here: that is behind us already, and changes nothing
+    intake.take(topic, 0, 10)
+
+    assert _values(intake, 40) == [f"{n}" for n in range(10, 50)]
     intake.close()
 
 

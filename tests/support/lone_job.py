@@ -16,7 +16,7 @@ from spillway.model.streamjob import Spec
 from spillway.runtime.functions import Function
 from spillway.runtime.programs import cutting, states
 from spillway.runtime.programs.compiler import Loop
-from spillway.runtime.task import Send, Task
+from spillway.runtime.task import Filling, Send, Task
 
 Log = list[tuple[bytes | None, bytes | None]]
 
@@ -26,8 +26,8 @@ class Place:
     """A program's partition: its task, and what a commit has stored."""
 
     task: Task
-    next: dict[str, int]
-    committed: dict[str, int]
+    next: int
+    committed: int
     epoch: int
 
 
@@ -53,26 +53,25 @@ class LoneJob:
             asked = {port.source.topic for port in loop.program.ports if port.source is not None}
             partitions = max([width, *(len(inputs.get(topic, {})) for topic in asked)])
             for partition in range(partitions):
-                self.places[name, partition] = Place(self._made(name, partition, 1), {}, {}, 1)
+                self.places[name, partition] = Place(self._made(name, partition, 1), 0, 0, 1)
 
     def run(self, dice: random.Random, *, crashes: float = 0.0, commits: float = 0.3) -> None:
         """Until nothing is left to read; some steps end in a commit, some in a death."""
         while ready := [where for where in self.places if self._busy(where)]:
             where = dice.choice(ready)
             place = self.places[where]
-            topic = dice.choice([topic for topic in place.task.inputs if self._left(where, topic)])
-            at = place.next.get(topic, 0)
-            some = self._messages(topic, where[1])[at : at + dice.choice([1, 2, 5, 50])]
-            place.task.take(topic, some)
-            place.next[topic] = at + len(some)
+            some = self._messages(place.task.topic, where[1])[place.next :][: dice.choice([1, 2, 5, 50])]
+            place.task.take(some)
+            place.next += len(some)
             if dice.random() < 0.7:
-                self.deliver(place.task.flush())
+                self.deliver(sent(place.task, whole=dice.random() < 0.5))
                 if dice.random() < commits:
+                    self.deliver(sent(place.task, whole=True))
                     self.commit(where)
             if dice.random() < crashes:
                 self.crash(where)
         for where, place in self.places.items():
-            self.deliver(place.task.flush())
+            self.deliver(sent(place.task, whole=True))
             self.commit(where)
         if any(self._busy(where) for where in self.places):
             self.run(dice, crashes=crashes, commits=commits)
@@ -84,7 +83,7 @@ class LoneJob:
         for change in snapshot.changes:
             self.logs.setdefault((change.topic, change.partition), []).append((change.key, change.value))
         for position in snapshot.positions:
-            place.committed[position.topic] = position.offset
+            place.committed = position.offset
 
     def crash(self, where: tuple[str, int]) -> None:
         """The task dies, and its heir goes on from the last commit."""
@@ -95,7 +94,7 @@ class LoneJob:
             for key, value in self.logs.get((topic, partition), []):
                 heir.load(topic, key or b"", value)
         heir.restored()
-        self.places[where] = Place(heir, dict(place.committed), place.committed, place.epoch + 1)
+        self.places[where] = Place(heir, place.committed, place.committed, place.epoch + 1)
         self.deliver(heir.markers())
 
     def deliver(self, sent: Sequence[Send]) -> None:
@@ -106,7 +105,9 @@ class LoneJob:
     def _made(self, name: str, partition: int, epoch: int) -> Task:
         loop = self.loops[name]
         tables = {state.name: states.made(state) for state in loop.program.states}
-        return Task(loop, tables, partition, epoch, self.names, self.width)
+        made = Task(loop, tables, partition, epoch, self.names, self.width)
+        made.fill(Filling(4, dict.fromkeys(spec_names(loop), 1e9)))
+        return made
 
     def _messages(self, topic: str, partition: int) -> Sequence[Message]:
         if topic in self.inputs:
@@ -115,7 +116,18 @@ class LoneJob:
         return [Message(offset, value, key) for offset, (key, value) in enumerate(log)]
 
     def _busy(self, where: tuple[str, int]) -> bool:
-        return any(self._left(where, topic) for topic in self.places[where].task.inputs)
+        place = self.places[where]
+        return len(self._messages(place.task.topic, where[1])) > place.next
 
-    def _left(self, where: tuple[str, int], topic: str) -> bool:
-        return len(self._messages(topic, where[1])) > self.places[where].next.get(topic, 0)
+
+def sent(task: Task, *, whole: bool) -> list[Send]:
+    """All that a task gives, in its order."""
+    found = [*task.frames(0.0, whole=whole), *(send for _, sends, _ in task.results() for send in sends)]
+    found += task.letters()
+    task.looked()
+    return found
+
+
+def spec_names(loop: Loop) -> list[str]:
+    """The nodes whose rows go out along edges."""
+    return [source for edge in loop.program.edges for source in edge.sources]

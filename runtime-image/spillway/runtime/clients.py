@@ -22,6 +22,7 @@ Settings = dict[str, Any]
 Heard = Callable[[KafkaError], None]
 
 MIB = 1024 * 1024
+PATIENCE = 30.0  # seconds for a broker to say which topics there are
 
 
 class CredentialsError(SpillwayError):
@@ -104,6 +105,15 @@ def reader(access: Access, group: str, heard: Heard | None = None, more: Setting
         }
         | (more or {})
     )
+
+
+def know(consumer: Consumer, *names: str) -> None:
+    """Have a consumer look for topics before it is given partitions of them.
+
+    By itself it finds the brokers of a new topic once a second, so the first record would wait for up to a second.
+    """
+    for name in names:
+        consumer.list_topics(name, timeout=PATIENCE)
 
 
 def restorer(access: Access, group: str) -> Consumer:

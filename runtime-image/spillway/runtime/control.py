@@ -51,6 +51,7 @@ class ControlLog:
             message = f"no broker tells what topic {self._topic!r} has; check that Kafka is there"
             raise RetryError(message)
         low, high = ends
+        clients.know(self._consumer, self._topic)
         self._consumer.assign([TopicPartition(self._topic, 0, low)])
         self.next = low
         found: list[tuple[int, messages.Any]] = []

@@ -29,6 +29,7 @@ class Intake:
     def __init__(self, access: Access, group: str) -> None:
         self._consumer = clients.reader(access, group, self._heard)
         self._at: dict[tuple[str, int], int] = {}  # the next offset of each partition
+        self._known: set[str] = set()
         self._wrong: PositionLostError | None = None
 
     def take(self, topic: str, partition: int, offset: int) -> None:
@@ -38,6 +39,9 @@ class Intake:
             return
         if at is not None:
             self._consumer.incremental_unassign([TopicPartition(topic, partition)])
+        if topic not in self._known:
+            self._known.add(topic)
+            clients.know(self._consumer, topic)
         self._consumer.incremental_assign([TopicPartition(topic, partition, offset)])
         self._at[topic, partition] = offset
 

@@ -29,7 +29,7 @@ from spillway.controllers.topics import Names
 from spillway.runtime import frames
 from spillway.runtime.commits import Change, Position, Snapshot
 from spillway.runtime.emitter import TO_ANY
-from spillway.runtime.frames import Layout, Origin, Sender
+from spillway.runtime.frames import Frame, Layout, Origin, Sender
 from spillway.runtime.programs.compiler import Loop
 from spillway.runtime.programs.program import Edge, Port, Program
 from spillway.runtime.programs.running import Letter
@@ -148,6 +148,22 @@ class Task:
                 self._frame(message.offset(), message.value())
         self.next = messages[-1].offset() + 1
 
+    def put_aside(self, message: Any, error: Exception) -> None:
+        """Make dead letters of a message, without a look at what would become of it."""
+        offset = message.offset()
+        if self._port is not None:
+            self._came(message.timestamp()[1])
+            self._running.port = self._port.label
+            row = (message.key(), message.value())
+            self._running.refused(error, offset, 0, self._port.label, (None, ("key", "value"), row))
+        else:
+            frame = frames.read(message.value())
+            reading = reader.read(self._seen[frame.side], frame.head)
+            self._note(frame.side, reading)
+            if reading.verdict is not Verdict.SKIP:
+                self._rows_aside(frame, offset, error)
+        self.next = offset + 1
+
     def frames(self, now: float, *, whole: bool = False) -> list[Send]:
         """Frames that are full, or whose deadline has come; `whole`: of all that waits. `now` is in seconds.
 
@@ -251,12 +267,8 @@ class Task:
     def _frame(self, offset: int, data: bytes) -> None:
         """One frame of the edge: skipped, applied, or the rest of it."""
         frame = frames.read(data)
-        table = self._seen[frame.side]
-        reading = reader.read(table, frame.head)
-        for origin, seen in reading.seen:
-            if table.get(origin) != seen:
-                table[origin] = seen
-                self._news[frame.side, origin] = None
+        reading = reader.read(self._seen[frame.side], frame.head)
+        self._note(frame.side, reading)
         if reading.verdict is Verdict.SKIP:
             return
         self._came(frame.earliest)
@@ -266,6 +278,23 @@ class Task:
         rows = self._layouts[frame.side].rows(frame)
         left = frames.after(rows, frames.Position(*reading.above)) if reading.verdict is Verdict.REST else rows
         self._running.run[self._sides[frame.side].label](offset, left, len(rows) - len(left))
+
+    def _note(self, side: int, reading: reader.Reading) -> None:
+        """What is known of origins from now on."""
+        table = self._seen[side]
+        for origin, seen in reading.seen:
+            if table.get(origin) != seen:
+                table[origin] = seen
+                self._news[side, origin] = None
+
+    def _rows_aside(self, frame: Frame, offset: int, error: Exception) -> None:
+        """A letter for each row of a frame."""
+        port = self._sides[frame.side]
+        self._came(frame.earliest)
+        self._running.port = port.label
+        for index, (_, _, timestamp, *values) in enumerate(self._layouts[frame.side].rows(frame)):
+            given = (timestamp, tuple(port.schema.names), tuple(values))
+            self._running.refused(error, offset, index, port.into or port.label, given)
 
     def _came(self, earliest: int) -> None:
         if self._earliest is None or earliest < self._earliest:

@@ -32,7 +32,7 @@ class Port:
 
     Attributes:
         name: of the stream or table, or of the reader for the edge that leads to it.
-        source: the stream or table whose topic is read; None for an edge.
+        source: the stream or table whose topic is read; None for an edge, and where rows are put in by hand.
         side: of the operator that takes what an edge brings, or the rows of a broadcast table.
         schema: the columns that come in.
         updates: whether rows of a table come in, or records.
@@ -56,7 +56,7 @@ class Port:
     @property
     def label(self) -> str:
         """A name that no other port of the program has: of the topic, or of the side of the step that it leads to."""
-        if self.source is not None and not self.broadcast:
+        if self.into is None or (self.source is not None and not self.broadcast):
             return self.name
         return f"{self.into}.combined" if self.combined else f"{self.into}.{_SIDES[self.side]}"
 

@@ -45,7 +45,7 @@ class Letter:
         operator: what raised; the port itself where the message is no record.
         error: the kind of the error and what it says.
         line: number and text of the generated line.
-        timestamp: event time of the row; None for a message.
+        timestamp: event time of the row; of a message, when it was written.
         columns: those that the operator takes; of a message, key and value.
         row: their values, as they went into the operator; None where it was not one row that was wrong.
     """

@@ -24,7 +24,7 @@ class Given:
     Attributes:
         columns: their names.
         row: the source of the row.
-        time: the source of its event time; None in a function of rows, whose caller has it, and for what has none yet.
+        time: the source of its event time; None in a function of rows, whose caller has it.
     """
 
     columns: tuple[str, ...]
@@ -32,8 +32,8 @@ class Given:
     time: str | None = None
 
 
-# Before it is decoded, a record is a message.
-MESSAGE = Given(("key", "value"), "(message.key(), message.value())")
+# Before it is decoded, a record is a message, which has the time at which it was written.
+MESSAGE = Given(("key", "value"), "(message.key(), message.value())", "message.timestamp()[1] * 1000")
 
 Owner = tuple[str, Given | None]  # the operator, or another place that has figures, and the row that it took
 

@@ -11,6 +11,7 @@ dropped then, and the process begins another one.
 from __future__ import annotations
 
 import functools
+import logging
 import time
 import uuid
 from collections.abc import Callable, Iterable, Sequence
@@ -28,6 +29,7 @@ from spillway.runtime.control import ControlLog
 from spillway.runtime.emitter import TO_ANY, Emitter, Mark
 from spillway.runtime.intake import Intake
 from spillway.runtime.slots import preparing, reading_back
+from spillway.runtime.slots.caution import Caution
 from spillway.runtime.slots.library import Library
 from spillway.runtime.slots.place import Place
 from spillway.runtime.slots.preparing import Preparer, Want
@@ -39,6 +41,8 @@ from spillway.runtime.slots.trimming import EVERY as TRIM_EVERY
 from spillway.runtime.slots.trimming import Read, Trimmer
 from spillway.runtime.task import NEVER, Filling
 from spillway.runtime.telemetry import Ages
+
+logger = logging.getLogger(__name__)
 
 # Seconds from one commit to the next. What is repeated after a crash is what came since; each commit costs some
 # milliseconds of a broker, and the encoding of what changed in the loop.
@@ -62,6 +66,7 @@ class Life:
         spec = settings.job.spec
         self.names = Names.of(settings.job)
         self._access, self._library = access, library
+        self._caution = Caution(settings.ledger, settings.suspects)
         self._exactly = spec.execution.delivery is Delivery.EXACTLY_ONCE
         self._every = COMMIT_EXACTLY_ONCE if self._exactly else COMMIT_EVERY
         self.process = f"{settings.slot}.{uuid.uuid4().hex[:12]}"
@@ -79,6 +84,7 @@ class Life:
         self._replicas: dict[str, Replicas] = {}
         self._followers: dict[tuple[str, int], list[Replicas]] = {}
         self._markers: list[tuple[Mark, Question]] = []
+        self._started: dict[Partition, float] = {}
         self.ages: dict[str, Ages] = {}
         self._bound = spec.latency.bound.seconds * 1000
         self.letters = 0
@@ -95,7 +101,7 @@ class Life:
         worked: dict[Place, None] = {}
         for where, some in found.items():
             for place in self._readers.get(where, ()):
-                place.take(some)
+                self._caution.take(place, some)
                 worked[place] = None
             for replicas in self._followers.get(where, ()):
                 replicas.follow(*where, some)
@@ -228,6 +234,7 @@ class Life:
             return
         if place is not None:
             self._drop(place)
+        self._started[effect.partition] = time.monotonic()
         self._preparer.finish(self._want(effect.partition, effect.epoch, effect.program))
 
     def _finished(self, done: preparing.Finished) -> None:
@@ -235,6 +242,8 @@ class Life:
         work = self.machine.works.get(done.partition)
         if work is None or work.epoch != done.epoch:
             return
+        took = time.monotonic() - self._started.pop(done.partition)
+        logger.info("%s: works on %s from %d on, after %.0f ms", self.me, done.partition, work.position, took * 1000)
         place = self.places[done.partition] = Place(done.partition, done.task, done.replicas, work.position)
         self._fill()
         if done.replicas is not None:
@@ -383,8 +392,8 @@ class Life:
 
     @property
     def empty(self) -> bool:
-        """Whether it has no partition."""
-        return not self.machine.works
+        """Whether it has no partition: what it has released and nobody else got rests, and needs nobody."""
+        return all(self.state.owner(partition) != self.me for partition in self.machine.works)
 
     def drain(self, seconds: float) -> None:
         """Process nothing more, and store all that was: who comes next repeats nothing."""

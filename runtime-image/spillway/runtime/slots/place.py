@@ -45,17 +45,23 @@ class Place:
         """The topic and partition that it reads."""
         return self.task.topic, self.partition.number
 
-    def take(self, messages: list[Any]) -> int:
-        """Process messages, but for those that it has already; how many those were."""
-        if messages[0].offset() < self.next:
-            messages = [message for message in messages if message.offset() >= self.next]
-            if not messages:
-                return 0
+    def unseen(self, messages: list[Any]) -> list[Any]:
+        """Those of some messages that it hasn't processed; others here may read the same topic from further back."""
+        if messages[0].offset() >= self.next:
+            return messages
+        return [message for message in messages if message.offset() >= self.next]
+
+    def take(self, messages: list[Any]) -> None:
+        """Process messages."""
         began = time.perf_counter()
         self.task.take(messages)
         self.next = messages[-1].offset() + 1
         self.busy += time.perf_counter() - began
-        return len(messages)
+
+    def put_aside(self, message: Any, error: Exception) -> None:
+        """Make a dead letter of a message."""
+        self.task.put_aside(message, error)
+        self.next = message.offset() + 1
 
     def snapshot(self) -> Snapshot | None:
         """What is to be stored since the last one; None if that is nothing. No row may wait."""

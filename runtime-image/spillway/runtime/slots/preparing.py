@@ -91,6 +91,7 @@ class Preparer:
         self._consumer = clients.restorer(access, f"{names.prefix}restore")
         self._restores: dict[tuple[Partition, int], _Restore] = {}
         self._replicas: dict[str, Replicas] = {}
+        self._known: set[str] = set()
         self._ends = threading.Event()
         self._thread = threading.Thread(target=self._run, name="prepare", daemon=True)
         self._thread.start()
@@ -218,6 +219,9 @@ class Preparer:
 
     def _assign(self, found: _Restore) -> None:
         if found.next:
+            new = {topic for topic, _ in found.next} - self._known
+            clients.know(self._consumer, *sorted(new))
+            self._known |= new
             self._consumer.incremental_assign([TopicPartition(*place, at) for place, at in found.next.items()])
 
     def _unassign(self, found: _Restore) -> None:

@@ -18,6 +18,7 @@ from spillway.runtime.slots.library import Library
 from spillway.runtime.slots.life import Life
 from spillway.runtime.slots.messages import Ask, Stop, Told
 from spillway.runtime.slots.settings import Settings
+from spillway.runtime.slots.watch import Watch
 from spillway.runtime.telemetry import Report
 
 log = logging.getLogger(__name__)
@@ -112,6 +113,7 @@ def run(settings: Settings, pipe: Connection) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):  # they are the worker's to hear, and it says `Stop`
         signal.signal(number, signal.SIG_IGN)
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.INFO)
+    Watch().start()
     sys.setswitchinterval(SWITCH)
     gc.disable()
     try:

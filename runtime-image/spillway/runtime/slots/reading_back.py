@@ -105,6 +105,7 @@ class Reader:
         }
         consumer = clients.restorer(self._access, self._group)
         try:
+            clients.know(consumer, *sorted({topic for topic, _ in edges}))
             consumer.assign([TopicPartition(*edge, OFFSET_BEGINNING) for edge in edges])
             missing = set(edges)
             while missing:
