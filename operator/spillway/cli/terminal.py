@@ -25,6 +25,18 @@ def clean(text: str) -> str:
     return "".join(c if c.isprintable() or c == " " else c.encode("unicode_escape").decode() for c in text)
 
 
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+
+
+def bar(share: float, length: int, *, ascii_only: bool) -> str:
+    """A share of a whole, drawn as a bar of so many columns."""
+    filled = max(0.0, min(1.0, share)) * length
+    if ascii_only:
+        return ("#" * round(filled)).ljust(length, ".")
+    whole, eighths = int(filled), int(filled % 1 * 8)
+    return ("█" * whole + (_EIGHTHS[eighths] if eighths else "")).ljust(length, "·")
+
+
 def say(text: str) -> None:
     """Print a line on standard output."""
     sys.stdout.write(f"{text}\n")

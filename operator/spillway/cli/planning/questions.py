@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-import sys
 from collections.abc import Collection, Mapping, Sequence
 
-from spillway.cli import manifests, terminal
-from spillway.controllers import acceptance
+from spillway.cli import jobs, terminal
 from spillway.model import errors
-from spillway.model.streamjob import GROUP, KIND, StreamJob
+from spillway.model.streamjob import StreamJob
 
 # Records per second of one source; the largest Kafka clusters that we know of take 10^9 with all their topics.
 MOST = 1e12
@@ -29,22 +27,10 @@ class RefusedError(errors.TerminalError):
 
 def job(file: str) -> StreamJob:
     """The only StreamJob of a file."""
-    name = "<stdin>" if file == "-" else file
     try:
-        found = manifests.read(name, sys.stdin.buffer if file == "-" else None)
-    except OSError as error:
-        message = f"{name}: can't be read: {error.strerror}"
-        raise RefusedError(message) from None
-    jobs = [manifest for manifest in found if manifest.mistakes or _is_ours(manifest.value)]
-    if len(jobs) != 1:
-        message = f"{name}: holds {len(jobs) or 'no'} StreamJob{'s' * (len(jobs) > 1)}; a plan is of one"
-        raise RefusedError(message)
-    (manifest,) = jobs
-    verdict = acceptance.accept(manifest.value) if manifest.value is not None else None
-    mistakes = [*manifest.mistakes, *(verdict.mistakes if verdict is not None else ())]
-    if mistakes or verdict is None or verdict.job is None:
-        raise RefusedError(*(_line(manifest, mistake) for mistake in mistakes))
-    return verdict.job
+        return jobs.read(file, "a plan is of one").job
+    except jobs.UnfitError as unfit:
+        raise RefusedError(*unfit.lines) from None
 
 
 def number(text: str, option: str) -> float:
@@ -101,17 +87,3 @@ def check_source(name: str, known: Collection[str], option: str) -> None:
         guess = errors.did_you_mean(name, known) or f"; there are {', '.join(known)}"
         message = f"no stream or table is called {name!r}{guess}"
         raise RefusedError(message, option=option)
-
-
-def _is_ours(value: object) -> bool:
-    """Whether a document is meant to be a StreamJob: not a ConfigMap beside it."""
-    if not isinstance(value, dict) or "kind" not in value:
-        return True
-    return value["kind"] == KIND or str(value.get("apiVersion", "")).partition("/")[0] in (GROUP, "")
-
-
-def _line(manifest: manifests.Manifest, mistake: errors.Mistake) -> str:
-    """A mistake as `spillway validate` prints it."""
-    place = f"{terminal.clean(mistake.place)}: " if mistake.place else ""
-    line = manifest.line(mistake.path)
-    return f"{manifest.file}: {place}{terminal.clean(mistake.message)}{f' (line {line})' if line else ''}"

@@ -55,7 +55,6 @@ _GLYPHS: Mapping[Phase | None, tuple[str, str, str]] = {
     None: ("╌", "~", "white"),
 }
 _SPELT = str.maketrans({"µ": "u", "…": "~"})  # rich cuts names with the latter
-_EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
 def console(stream: TextIO | None = None, width: int | None = None) -> Console:
@@ -164,14 +163,7 @@ class _Drawing:
         share = segment.load.utilisation
         look = "red" if segment.load.bottleneck else "yellow" if share > 1 - headroom else "green"
         length = 24 if self.width >= _WIDE else 12
-        return Text.assemble((self._bar(share, length), look), f" {sizes.share(share):>6}")
-
-    def _bar(self, share: float, length: int) -> str:
-        filled = min(1.0, share) * length
-        if self.ascii:
-            return ("#" * round(filled)).ljust(length, ".")
-        whole, eighths = int(filled), int(filled % 1 * 8)
-        return ("█" * whole + (_EIGHTHS[eighths] if eighths else "")).ljust(length, "·")
+        return Text.assemble((terminal.bar(share, length, ascii_only=self.ascii), look), f" {sizes.share(share):>6}")
 
     def _legend(self, plan: Plan) -> Iterator[RenderableType]:
         marked = _marked(plan)
