@@ -65,11 +65,21 @@ def create(client: AdminClient, wanted: Iterable[Topic]) -> None:
 def _until_there(client: AdminClient, names: list[str]) -> None:
     """The controller has made them; brokers hear of that some milliseconds later."""
     deadline = time.monotonic() + PATIENCE
-    while missing := [name for name in names if name not in client.list_topics(timeout=PATIENCE).topics]:
+    while missing := _missing(client, names):
         if time.monotonic() > deadline:
             message = f"topics {', '.join(missing)} were made, and no broker has them after {PATIENCE:.0f} s"
             raise TopicError(message)
         time.sleep(0.02)
+
+
+def _missing(client: AdminClient, names: list[str]) -> list[str]:
+    """Those that are not there yet, or have partitions that nobody leads."""
+    there = client.list_topics(timeout=PATIENCE).topics
+    return [
+        name
+        for name in names
+        if name not in there or any(partition.leader < 0 for partition in there[name].partitions.values())
+    ]
 
 
 def change(client: AdminClient, wanted: Iterable[Topic]) -> None:

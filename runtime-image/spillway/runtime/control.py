@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from spillway.controllers.protocol import log, messages, wire
 from spillway.controllers.topics import Names
@@ -45,12 +45,7 @@ class ControlLog:
 
     def restored(self) -> log.State:
         """What the log says up to its present end; from here on `read` goes on."""
-        at = TopicPartition(self._topic, 0)
-        ends = self._consumer.get_watermark_offsets(at, timeout=PATIENCE)
-        if ends is None:
-            message = f"no broker tells what topic {self._topic!r} has; check that Kafka is there"
-            raise RetryError(message)
-        low, high = ends
+        low, high = self._ends()
         clients.know(self._consumer, self._topic)
         self._consumer.assign([TopicPartition(self._topic, 0, low)])
         self.next = low
@@ -79,6 +74,23 @@ class ControlLog:
     def close(self) -> None:
         """Read nothing any more."""
         self._consumer.close()
+
+    def _ends(self) -> tuple[int, int]:
+        """Where the log begins and ends; a topic that is new has no leader for some moments."""
+        at, deadline = TopicPartition(self._topic, 0), time.monotonic() + PATIENCE
+        while True:
+            try:
+                ends = self._consumer.get_watermark_offsets(at, timeout=PATIENCE)
+            except KafkaException as error:
+                ends, why = None, str(error.args[0].str())
+            else:
+                why = "no broker answers"
+            if ends is not None:
+                return int(ends[0]), int(ends[1])
+            if time.monotonic() > deadline:
+                message = f"what topic {self._topic!r} has can't be told: {why}; check that Kafka is there"
+                raise RetryError(message)
+            time.sleep(0.05)
 
     def _is_new(self, message: Message) -> bool:
         error = message.error()

@@ -7,6 +7,7 @@ import logging
 import signal
 import sys
 import time
+from collections.abc import Callable
 from multiprocessing.connection import Connection
 
 from spillway.model.errors import SpillwayError
@@ -33,6 +34,9 @@ COLLECT = 20.0
 SWITCH = 0.001
 # Seconds for the last commit when nobody waits for us any more.
 LAST = 5.0
+
+
+Run = Callable[[Settings, Connection], None]
 
 
 class Process:
