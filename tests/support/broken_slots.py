@@ -18,5 +18,5 @@ def forgetful(settings: Settings, pipe: Connection) -> None:
 
 def credulous(settings: Settings, pipe: Connection) -> None:
     """A slot that applies every frame, also those that it has."""
-    reader.read = lambda *_: reader.Reading(reader.Verdict.APPLY, reader.NOTHING, ())  # type: ignore[assignment]
+    reader.read = lambda *_: reader.Reading(reader.Verdict.APPLY, reader.NOTHING, ())
     process.run(settings, pipe)

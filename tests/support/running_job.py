@@ -20,7 +20,7 @@ import kafka_records
 import programs
 from small_driver import SmallDriver
 from small_driver import programs as programs_of
-from spillway.controllers import acceptance
+from spillway.controllers import acceptance, topics
 from spillway.controllers.topics import Topic
 from spillway.model.streamjob import StreamJob
 from spillway.runtime import admin, clients, commits, task
@@ -61,9 +61,8 @@ class RunningJob:
         self.access = Access(self.job.spec.kafka)
         self.bootstrap = self.job.spec.kafka.bootstrap_servers[0]
         spec = self.job.spec
-        parts = [part.topic for part in (*spec.streams, *spec.tables, *spec.outputs)]
         client = clients.admin(self.access)
-        admin.create(client, [Topic(name, partitions) for name in dict.fromkeys(parts)])
+        admin.create(client, [Topic(name, partitions) for name in topics.of_user(self.job)])
         self.driver = SmallDriver(self.access, self.job, programs_of(self.job, programs.together(spec), code), frame)
         self.slots: dict[str, tuple[SpawnProcess, Connection]] = {}
         self._answers: list[Answer] = []
