@@ -57,10 +57,14 @@ class Process:
         """The exit code of the program, 128 + n when signal n ended it, None while it runs."""
         return self._leash.poll()
 
-    def stop(self, patience: timedelta) -> None:
-        """Ask the program to end (SIGTERM), and kill it when it has not done so after `patience`."""
+    def ask_to_end(self) -> None:
+        """Ask the program to end (SIGTERM), and return at once."""
         if self.running():
             self._leash.terminate()
+
+    def stop(self, patience: timedelta) -> None:
+        """Ask the program to end, and kill it when it has not done so after `patience`."""
+        self.ask_to_end()
         try:
             self._leash.wait(patience.total_seconds())
         except subprocess.TimeoutExpired:

@@ -1,0 +1,120 @@
+"""A run in a pipe or a log: a line for each event, and one of rates now and then; or objects, for programs."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+from collections.abc import Callable
+from typing import Any, TextIO
+
+import msgspec
+
+from spillway.cli import terminal
+from spillway.cli.planning import sizes
+from spillway.local.events import Event, Kind, Look, Scene
+from spillway.runtime.driver.observation import Observation, Promise
+
+RATES = 10.0  # seconds; a rate is of the last seconds, and a day of these lines is a megabyte
+
+_LOOKS = {Look.GOOD: "green", Look.WARNING: "yellow", Look.BAD: "red"}
+
+
+class Lines:
+    """Prints lines. Who reads them may go away at any time: then `gone` is called once, and nothing more is printed."""
+
+    def __init__(self, stream: TextIO, gone: Callable[[], None], now: Callable[[], datetime.datetime]) -> None:
+        self._stream, self._gone, self._now = stream, gone, now
+        self._open = True
+        self._rates = 0.0
+
+    def tell(self, event: Event) -> None:
+        """A line, and its details under it."""
+        for line in described(event, self._now()):
+            self._put(line)
+
+    def show(self, scene: Scene) -> None:
+        """Rates, every `RATES`."""
+        if scene.seen is not None and scene.seen.ready and scene.since - self._rates >= RATES:
+            self._rates = scene.since
+            self._put(f"{self._now():%H:%M:%S} {rates(scene.seen)}")
+
+    def _put(self, line: str) -> None:
+        if not self._open:
+            return
+        try:
+            self._stream.write(f"{line}\n")
+            self._stream.flush()
+        except OSError:
+            self._open = False
+            self._gone()
+
+
+class Objects(Lines):
+    """Prints JSON objects, one in a line: what happened, and every `RATES` what the driver tells of rates."""
+
+    def tell(self, event: Event) -> None:
+        """An object."""
+        self._object({"kind": str(event.kind), "text": event.text, **event.data})
+
+    def show(self, scene: Scene) -> None:
+        """Rates, every `RATES`."""
+        if scene.seen is not None and scene.since - self._rates >= RATES:
+            self._rates = scene.since
+            told = msgspec.to_builtins(scene.seen)
+            parts = {
+                name: told[name] for name in ("ready", "rate_in", "latency", "segments", "slots", "letters", "late")
+            }
+            self._object({"kind": str(Kind.RATES), "workers": scene.asked, **parts})
+
+    def _object(self, fields: dict[str, Any]) -> None:
+        self._put(json.dumps({"at": self._now().isoformat(timespec="milliseconds"), **fields}))
+
+
+def described(event: Event, now: datetime.datetime) -> list[str]:
+    """An event in lines, without anything that a terminal would obey."""
+    first, *rest = event.text.splitlines() or [""]
+    return [f"{now:%H:%M:%S} {terminal.clean(first)}", *(f"         {terminal.clean(line)}" for line in rest)]
+
+
+def look(event: Event) -> str:
+    """In which colour an event is shown; empty for none."""
+    return _LOOKS.get(event.look, "")
+
+
+def rates(seen: Observation) -> str:
+    """How a job does, in a line."""
+    if not seen.rate_in and not seen.latency.rate:
+        return f"no records{waiting(seen)}"
+    busy = [slot.busy for slot in seen.slots if slot.busy is not None and not slot.silent]
+    share = f", {sizes.share(math.fsum(busy) / len(busy))} busy" if busy else ""
+    parts = [
+        f"in {sizes.rate(seen.rate_in or 0.0)}, out {sizes.rate(seen.latency.rate or 0.0)}",
+        kept(seen.latency),
+        f"{sizes.count(len(busy), 'slot')}{share}" if busy else "",
+    ]
+    return "; ".join(part for part in parts if part) + waiting(seen)
+
+
+def kept(promise: Promise) -> str:
+    """How the promise is kept."""
+    if promise.within is None:
+        return "no results in the last 10 s"
+    p50, p99 = (_milliseconds(value) for value in (promise.p50_ms, promise.p99_ms))
+    bound = sizes.duration(promise.bound_ms / 1000)
+    return f"{sizes.of_all(promise.within)} within {bound} (half within {p50}, 99 % within {p99})"
+
+
+def _milliseconds(value: float | None) -> str:
+    return "more than a minute" if value is None else sizes.duration(value / 1000)
+
+
+def waiting(seen: Observation) -> str:
+    """What waits, and what was put aside."""
+    lag = sum(segment.lag or 0 for segment in seen.segments)
+    parts = [
+        f"; {sizes.count(lag, 'message')} waiting" if lag else "",
+        f"; {sizes.count(seen.letters, 'dead letter')}" if seen.letters else "",
+        f"; {sizes.count(seen.late, 'record')} too late" if seen.late else "",
+    ]
+    return "".join(parts)

@@ -1,0 +1,78 @@
+"""What a driver answers over HTTP, asked from this machine."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import urllib.error
+import urllib.request
+from typing import Any
+
+import msgspec
+
+from spillway.model.errors import NotReadyError
+from spillway.runtime.driver import observation
+
+# Seconds. A driver answers within a millisecond; one that plans a large job can be busy for most of a second. Longer:
+# whoever watches sees nothing move meanwhile.
+PATIENCE = 1.0
+LARGEST = 16 * 2**20
+
+# Without the proxies of the environment, which know nothing of this machine.
+_open = urllib.request.build_opener(urllib.request.ProxyHandler({})).open
+
+
+class DriverError(NotReadyError):
+    """The driver does not answer, or not as it should."""
+
+
+class Driver:
+    """A driver at an address, as host:port."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+
+    def observation(self) -> observation.Observation:
+        """All that it tells of its job."""
+        try:
+            return observation.observation(self._asked("/v1/observation"))
+        except msgspec.DecodeError as error:
+            raise self._unfit(error) from error
+
+    def grant(self, workers: int) -> int:
+        """Let so many workers own partitions; what it took of that."""
+        body = observation.encode(observation.Grant(observation.VERSION, workers))
+        try:
+            return observation.grant(self._asked("/v1/grant", body)).workers
+        except msgspec.DecodeError as error:
+            raise self._unfit(error) from error
+
+    def decisions(self) -> list[dict[str, Any]]:
+        """The last decisions, the newest last."""
+        try:
+            found = json.loads(self._asked("/v1/decisions"))
+        except ValueError as error:
+            raise self._unfit(error) from error
+        told = found.get("decisions") if isinstance(found, dict) else found
+        return [decision for decision in told if isinstance(decision, dict)] if isinstance(told, list) else []
+
+    def _asked(self, path: str, body: bytes | None = None) -> bytes:
+        request = urllib.request.Request(
+            f"http://{self.address}{path}",
+            body,
+            {"Content-Type": "application/json"} if body is not None else {},
+            method="GET" if body is None else "PUT",
+        )
+        try:
+            with _open(request, timeout=PATIENCE) as answer:
+                return bytes(answer.read(LARGEST))
+        except urllib.error.HTTPError as error:
+            said = error.read(500).decode(errors="replace").strip()
+            message = f"the driver at {self.address} answers {path} with {error.code}: {said}"
+            raise DriverError(message) from None
+        except (OSError, http.client.HTTPException) as error:
+            message = f"the driver at {self.address} does not answer: {error}"
+            raise DriverError(message) from None
+
+    def _unfit(self, error: Exception) -> DriverError:
+        return DriverError(f"the driver at {self.address} answers in a way that can't be read here: {error}")

@@ -1,0 +1,68 @@
+"""A driver of a few lines that answers over HTTP: it tells what it is given, and takes grants; nothing ever moves."""
+
+from __future__ import annotations
+
+import contextlib
+import http.server
+import threading
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from spillway.runtime.driver import observation
+from spillway.runtime.driver.observation import Observation
+
+
+class FakeDriver:
+    """What it tells, and what it was granted.
+
+    Attributes:
+        seen: what it tells.
+        grants: all that came.
+        granted: called at each grant with the number of workers; what it gives is told from then on.
+    """
+
+    def __init__(self, seen: Observation) -> None:
+        self.seen = seen
+        self.grants: list[int] = []
+        self.granted: Callable[[Observation, int], Observation] = lambda before, _: before
+        self.address = ""
+
+    def take(self, body: bytes) -> bytes:
+        grant = observation.grant(body)
+        self.grants.append(grant.workers)
+        self.seen = self.granted(msgspec.structs.replace(self.seen, granted=grant.workers), grant.workers)
+        return observation.encode(grant)
+
+
+@contextlib.contextmanager
+def answering(seen: Observation) -> Iterator[FakeDriver]:
+    """The driver, at an address, until the block ends."""
+    driver = FakeDriver(seen)
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            found = self.path == "/v1/observation"
+            self.answer(200 if found else 404, observation.encode(driver.seen) if found else b"there is no such page")
+
+        def do_PUT(self) -> None:
+            self.answer(200, driver.take(self.rfile.read(int(self.headers["Content-Length"]))))
+
+        def answer(self, status: int, body: bytes) -> None:
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name there
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        driver.address = f"127.0.0.1:{server.server_address[1]}"
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield driver
+        finally:
+            server.shutdown()
+            thread.join()
