@@ -130,13 +130,16 @@ def width(job: StreamJob) -> int:
     return max(LEAST, EACH_SLOT * workers.max * workers.slots)
 
 
-def needed(job: StreamJob, readers: Iterable[str], tables: Mapping[str, int]) -> tuple[Topic, ...]:
+def needed(
+    job: StreamJob, readers: Iterable[str], tables: Mapping[str, int], partitions: int | None = None
+) -> tuple[Topic, ...]:
     """The topics of the job itself: an edge for each segment that reads others, a changelog for each table.
 
-    `tables` has the partitions of each: as many as the input has that its operator reads.
+    `tables` has the partitions of each: as many as the input has that its operator reads. `partitions` are those of
+    edges, where they are there already: `width` if nothing is said.
     """
     names = Names.of(job)
-    partitions = width(job)
+    partitions = width(job) if partitions is None else partitions
     compacted = {
         "cleanup.policy": "compact",
         "segment.bytes": str(SEGMENT),

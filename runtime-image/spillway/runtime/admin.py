@@ -14,6 +14,7 @@ from confluent_kafka.admin import (
     ConfigEntry,
     ConfigResource,
     ConfigSource,
+    NewPartitions,
     NewTopic,
     ResourceType,
 )
@@ -98,6 +99,14 @@ def change(client: AdminClient, wanted: Iterable[Topic]) -> None:
     answers = client.incremental_alter_configs(resources, request_timeout=PATIENCE) if resources else {}
     for resource, answer in answers.items():
         _wait(f"settings of topic {resource.name!r} could not be changed", answer)
+
+
+def grow(client: AdminClient, wanted: Iterable[Topic]) -> None:
+    """Give topics more partitions."""
+    more = [NewPartitions(topic.name, topic.partitions) for topic in wanted]
+    answers = client.create_partitions(more, operation_timeout=PATIENCE, request_timeout=PATIENCE) if more else {}
+    for name, answer in answers.items():
+        _wait(f"topic {name!r} could not get more partitions", answer)
 
 
 def trim(client: AdminClient, before: dict[tuple[str, int], int]) -> None:

@@ -109,6 +109,7 @@ class Plan(FromLeader, frozen=True):
         spec: the accepted spec, as JSON.
         width: how many partitions each edge has.
         digests: of the user's functions, by reference.
+        topics: the identities of the user's topics that are read, by name: all positions are positions in these.
         segments: all of them.
     """
 
@@ -117,6 +118,7 @@ class Plan(FromLeader, frozen=True):
     width: Count
     segments: Annotated[tuple[Segment, ...], msgspec.Meta(max_length=1000)]
     digests: Annotated[tuple[tuple[Name, Name], ...], msgspec.Meta(max_length=1000)] = ()
+    topics: Annotated[tuple[tuple[Name, Name], ...], msgspec.Meta(max_length=1000)] = ()
 
     def __str__(self) -> str:
         return f"Plan(leader {self.leader}, number {self.number}, {len(self.segments)} segments)"

@@ -1,0 +1,86 @@
+"""Which partitions changed hands, when and why: read from the control log as it goes on. Pure.
+
+The pause of a move is the time from which its owner was asked to stop (or, where it was lost, from when that was
+noticed) until the next one was assigned. To that comes what the heir takes for its first record.
+"""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Mapping
+
+from spillway.controllers.protocol import log, messages
+from spillway.controllers.protocol.values import Partition
+from spillway.runtime.driver.observation import MOVES, Move, MoveKind
+
+_WHY = {
+    MoveKind.START: "nobody processed it",
+    MoveKind.RESIZE: "partitions are spread over the slots that there are",
+    MoveKind.PROGRAM: "its program changed",
+    MoveKind.TAKEOVER: "its owner was lost",
+    MoveKind.REST: "it came to rest",
+}
+
+
+class Journal:
+    """The last moves."""
+
+    def __init__(self) -> None:
+        self.moves: collections.deque[Move] = collections.deque(maxlen=MOVES)
+        self.counts: collections.Counter[MoveKind] = collections.Counter()
+        self._stopped: dict[Partition, float] = {}
+
+    def lost(self, place: Partition, at: float) -> None:
+        """Its owner is given up."""
+        self._stopped.setdefault(place, at)
+
+    def read(
+        self, before: log.State, message: messages.Any, at: float, why: Mapping[Partition, str] | None = None
+    ) -> None:
+        """A message that counted; `before` is what the log said ahead of it, `why` the reasons of those that decide."""
+        match message:
+            case messages.Release():
+                self._stopped[message.partition] = at
+            case messages.Cancel():
+                self._stopped.pop(message.partition, None)
+            case messages.Released():
+                holding = before.holdings.get(message.partition)
+                if holding and holding.move and holding.move.heir is None:
+                    self._stopped.pop(message.partition, None)
+                    self._note(message.partition, MoveKind.REST, holding.owner.slot, None, None, at, why)
+            case messages.Assign():
+                self._assigned(before, message, at, why)
+
+    def _assigned(
+        self, before: log.State, message: messages.Assign, at: float, why: Mapping[Partition, str] | None
+    ) -> None:
+        place, holding = message.partition, before.holdings.get(message.partition)
+        stopped = self._stopped.pop(place, None)
+        pause = None if stopped is None else max(0.0, (at - stopped) * 1e3)
+        rested = holding is not None and holding.move is not None and holding.move.cut is not None
+        if holding is None or (rested and holding.move is not None and holding.move.heir is None):
+            self._note(place, MoveKind.START, None, message.owner.slot, None, at, why)
+            return
+        if message.takeover:
+            kind = MoveKind.TAKEOVER
+        elif holding.program != message.program:
+            kind = MoveKind.PROGRAM
+        else:
+            kind = MoveKind.RESIZE
+        self._note(place, kind, holding.owner.slot, message.owner.slot, pause, at, why)
+
+    def _note(
+        self,
+        place: Partition,
+        kind: MoveKind,
+        source: str | None,
+        target: str | None,
+        pause: float | None,
+        at: float,
+        why: Mapping[Partition, str] | None,
+    ) -> None:
+        reason = (why or {}).get(place) or _WHY[kind]
+        if kind in (MoveKind.TAKEOVER, MoveKind.PROGRAM):
+            reason = _WHY[kind]
+        self.moves.append(Move(at, kind, str(place), source, target, pause, reason))
+        self.counts[kind] += 1
