@@ -1,0 +1,73 @@
+"""The command line of the measurements."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import importlib
+import json
+import sys
+
+from spillway.bench.record import figures
+from spillway.bench.record.figures import Figure
+
+# By name: module, function, what it measures, and seconds that it takes unless told otherwise.
+PARTS = {
+    "loop": ("loop", "main", "figure W: processor time of the record loop, and its parts", 120),
+    "transfer": ("transfer", "main", "figure T1: an internal edge with frames of 1 to 10 000 records", 60),
+    "deadline": ("latency", "deadline", "figure T4: frames that are never full, at 1000 records a second", 60),
+    "latency": ("latency", "main", "two segments at 1000 records a second, and where the time goes", 120),
+    "stall": ("latency", "stall", "figure S5: a slot that is stopped shows in the figures", 60),
+    "skew": ("skew", "main", "figure S3: all records on one key, and by Zipf's law, against all keys alike", 120),
+    "memory": ("memory", "main", "memory and topics over a long time", 1800),
+    "peers": ("peers", "main", "word count and YSB against bytewax and Quix Streams", 300),
+}
+
+
+def main() -> None:
+    """Measure what was asked for, and print a table, or JSON."""
+    asked = _parser().parse_args()
+    module, function, _, seconds = PARTS[asked.what]
+    measure = getattr(importlib.import_module(f"{__package__}.{module}"), function)
+    found = measure(asked.seconds or seconds, asked.rounds, _say_progress)
+    if asked.output == "json":
+        sys.stdout.write(json.dumps({"what": asked.what, "figures": [dataclasses.asdict(one) for one in found]}) + "\n")
+    else:
+        sys.stdout.write(_table(found))
+    sys.exit(1 if any(one.verdict in (figures.Verdict.MISSED, figures.Verdict.VOID) for one in found) else 0)
+
+
+def _parser() -> argparse.ArgumentParser:
+    listed = "\n".join(f"  {name:10} {what} ({seconds} s)" for name, (_, _, what, seconds) in PARTS.items())
+    found = argparse.ArgumentParser(
+        prog="python -m spillway.bench.record",
+        description=f"Measure the record paradigm.\n\n{listed}",
+        epilog="Exit code: 0 all reached, 1 one missed or void.\n"
+        "Example:   python -m spillway.bench.record loop --seconds 60 -o json",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    found.add_argument("what", choices=PARTS, metavar="WHAT", help="one of the above")
+    found.add_argument("--seconds", type=float, help="about how long to measure; given above where nothing is said")
+    found.add_argument("--rounds", type=int, default=figures.ROUNDS, help="repetitions in fresh processes [5]")
+    found.add_argument("-o", "--output", choices=("table", "json"), default="table", help="for people, or programs")
+    return found
+
+
+def _table(found: list[Figure]) -> str:
+    wide = max((len(one.name) for one in found), default=0)
+    lines = [f"{'':{wide}}  {'median':>10} {'95 % interval':>20}  unit"]
+    for one in found:
+        interval = f"{one.low:.4g} to {one.high:.4g}"
+        wanted = f"  wanted {one.wanted}: {one.verdict}" if one.wanted else "" if one.verdict == "shown" else "  void"
+        note = f"  ({one.note})" if one.note else ""
+        lines.append(f"{one.name:{wide}}  {one.value:10.4g} {interval:>20}  {one.unit}{wanted}{note}")
+    return "\n".join(lines) + "\n"
+
+
+def _say_progress(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,130 @@
+"""The jobs that are measured, as users would write them; every run has topics and a group of its own."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from spillway.controllers import acceptance
+from spillway.model.streamjob import StreamJob
+
+CODE = Path(__file__).with_name("code")
+
+_ORDERS = """
+streams:
+  - {name: orders, topic: in, columns: "id bigint, user string, due bigint, kind string, price double, qty bigint"}
+"""
+
+# Five operators between two topics of the user, and a message for each: the record loop and nothing else.
+_CHAIN = f"""{_ORDERS}
+operators:
+  - {{name: real, input: orders, filter: "qty > 0"}}
+  - {{name: priced, input: real, select: [id, user, due, "price * qty as total", qty]}}
+  - name: weighed
+    input: priced
+    python:
+      function: chain:weigh
+      as: map
+      returns: "id bigint, user string, due bigint, total double, qty bigint"
+  - {{name: large, input: weighed, filter: "total >= 0.0 and user is not null"}}
+  - {{name: kept, input: large, select: [id, user, due, total]}}
+outputs:
+  - {{name: result, input: kept, topic: out, key: [user]}}
+"""
+
+# Two segments: what is filtered by one is added up by the other, behind an edge by key.
+_SUMS = f"""{_ORDERS}
+operators:
+  - {{name: real, input: orders, filter: "qty > 0"}}
+  - {{name: priced, input: real, select: [user, due, "price * qty as total"]}}
+  - name: sums
+    input: priced
+    aggregate: {{by: [user], values: ["sum(total) as total", "count(*) as orders", "max(due) as due"]}}
+outputs:
+  - {{name: result, input: sums, topic: out}}
+"""
+
+_WORDS = """
+streams:
+  - {name: lines, topic: in, columns: "line string, due bigint"}
+operators:
+  - {name: words, input: lines, explode: {array: "split(line, ' ')", as: word, keep: [due]}}
+  - {name: counts, input: words, aggregate: {by: [word], values: ["count(*) as n", "max(due) as due"]}}
+outputs:
+  - {name: result, input: counts, topic: out}
+"""
+
+_YSB = """
+streams:
+  - name: events
+    topic: in
+    columns: >-
+      user_id string, page_id string, ad_id string, ad_type string, event_type string, event_time timestamp,
+      ip_address string
+    timestamp: event_time
+tables:
+  - {name: campaigns, topic: campaigns, key: [ad_id], columns: "ad_id string, campaign_id string"}
+operators:
+  - {name: views, input: events, filter: "event_type = 'view'"}
+  - {name: fields, input: views, select: [ad_id, event_time]}
+  - {name: joined, input: fields, join: {table: campaigns, by: [ad_id], asOf: latest}}
+  - name: counts
+    input: joined
+    aggregate: {by: [campaign_id], window: {size: 10s}, values: ["count(*) as n", "max(event_time) as due"]}
+    retention: 1h
+outputs:
+  - {name: result, input: counts, topic: out}
+"""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Case:
+    """A job, what flows through it, and how it is cut.
+
+    Attributes:
+        text: streams, tables, operators and outputs.
+        workload: of `logs.EVENTS`.
+        segments: the operators of each, by its head.
+    """
+
+    text: str
+    workload: str
+    segments: Mapping[str, Sequence[str]]
+
+    def over(self, workload: str) -> Case:
+        """The same job on other events."""
+        return dataclasses.replace(self, workload=workload)
+
+
+CHAIN = Case(_CHAIN, "orders", {"real": ("real", "priced", "weighed", "large", "kept")})
+SUMS = Case(_SUMS, "orders", {"real": ("real", "priced"), "sums": ("sums",)})
+WORDS = Case(_WORDS, "lines", {"words": ("words",), "counts": ("counts",)})
+YSB = Case(_YSB, "ads", {"views": ("views", "fields", "joined"), "counts": ("counts",)})
+
+
+def job(case: Case, bootstrap: str, run: str, source: str, *, slots: int = 1) -> StreamJob:
+    """An accepted job that reads `source`, and writes topics of this run alone: nothing is left over of another one."""
+    spec: dict[str, Any] = yaml.safe_load(case.text)
+    for stream in spec["streams"]:
+        stream["topic"] = source
+    for part in (*spec.get("tables", ()), *spec["outputs"]):
+        part["topic"] = f"{run}.{part['topic']}"
+    document = {
+        "apiVersion": "spillway.dev/v1alpha1",
+        "kind": "StreamJob",
+        "metadata": {"name": run, "namespace": "bench"},
+        "spec": {
+            "kafka": {"bootstrapServers": [bootstrap]},
+            "latency": {"bound": "50ms", "quantile": 0.99},
+            **spec,
+            "execution": {"paradigm": "record", "workers": {"min": 1, "max": 1, "slots": slots}},
+        },
+    }
+    verdict = acceptance.accept(document)
+    if verdict.job is None:
+        raise ValueError(verdict.message)
+    return verdict.job

@@ -1,0 +1,241 @@
+"""The system under test: a job in slot processes, on a real broker, as it is deployed; looked at from outside.
+
+A run that is *drained* reads a topic that was filled before, by a process that has ended, so nobody but the broker and
+the slots works. Processor time is read when the output begins to grow, and when all of it is there: so what it takes to
+start is not in it, for us as for others.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import multiprocessing
+import multiprocessing.connection
+import multiprocessing.process
+import os
+import signal
+import time
+from collections.abc import Iterator
+from typing import NamedTuple, Protocol
+
+from spillway.bench.record import events, jobs, logs, processes
+from spillway.bench.record.jobs import Case
+from spillway.bench.record.leader import Leader
+from spillway.controllers import topics
+from spillway.controllers.topics import Topic
+from spillway.local import broker as local
+from spillway.model import kafka
+from spillway.model.streamjob import StreamJob
+from spillway.runtime import admin, clients, telemetry
+from spillway.runtime.slots import messages, process
+from spillway.runtime.slots.settings import Settings
+
+PATIENCE = 120.0
+LOOK = 0.02  # seconds between two looks at the output: a hundredth of the shortest runs
+
+_runs = itertools.count(1)
+
+
+class StalledError(Exception):
+    """The output did not come, or the slot ended."""
+
+
+class Drain(NamedTuple):
+    """What it took to work through a topic, from its first results on.
+
+    Attributes:
+        records: that came in.
+        cpu: seconds of processor time of each slot.
+        wall: seconds.
+    """
+
+    records: float
+    cpu: tuple[float, ...]
+    wall: float
+
+    @property
+    def micros(self) -> float:
+        """Of processor time for each record, all slots together."""
+        return sum(self.cpu) / self.records * 1e6
+
+    @property
+    def busiest(self) -> float:
+        """The same of the slot that has the most: what the others have to wait for."""
+        return max(self.cpu) / self.records * 1e6
+
+    @property
+    def rate(self) -> float:
+        """Records in a second of wall time."""
+        return self.records / self.wall
+
+
+@contextlib.contextmanager
+def broker(*, appended: bool = True) -> Iterator[str]:
+    """A broker for all runs of a measurement; its address.
+
+    Messages have the time at which they were appended; if not that, the one at which a client was given them.
+    """
+    with local.Broker(
+        settings={"log.message.timestamp.type": "LogAppendTime" if appended else "CreateTime"}
+    ) as running:
+        yield running.bootstrap
+
+
+def created(bootstrap: str, *names: str, partitions: int = logs.PARTITIONS) -> None:
+    """Topics of the user."""
+    client = clients.admin(clients.Access(kafka.Kafka(bootstrap_servers=(bootstrap,))))
+    admin.create(client, [Topic(name, partitions) for name in names])
+
+
+def created_one(bootstrap: str) -> str:
+    """A new topic for results."""
+    name = f"out.{next(_runs)}"
+    created(bootstrap, name)
+    return name
+
+
+def filled(bootstrap: str, workload: str, count: int) -> str:
+    """A topic with the first events of a workload, written by a process of its own."""
+    topic = f"{workload}.{next(_runs)}"
+    created(bootstrap, topic)
+    processes.fresh(logs.fill, bootstrap, topic, workload, count)
+    return topic
+
+
+def run_name() -> str:
+    """A name that no other run of this broker has."""
+    return f"run{next(_runs)}"
+
+
+class Subject(Protocol):
+    """What can be measured."""
+
+    @property
+    def processes(self) -> tuple[int, ...]:
+        """Process ids; what they have started counts too."""
+
+    def look(self) -> None:
+        """Raise if it has ended."""
+
+
+class System:
+    """A job at work in slots that have all of its partitions."""
+
+    def __init__(
+        self, case: Case, bootstrap: str, source: str, *, slots: int = 1, frame: int = 1, deadline: float = 0.0
+    ) -> None:
+        """On a topic that is there; `frame` and `deadline` (seconds) of all its edges."""
+        self.case, self.bootstrap, self.source = case, bootstrap, source
+        self.run = run_name()
+        self.job: StreamJob = jobs.job(case, bootstrap, self.run, source, slots=slots)
+        self.names = topics.Names.of(self.job)
+        self.output = self.job.spec.outputs[0].topic
+        self._leader = Leader(self.job, case, logs.PARTITIONS)
+        self._slots = tuple(f"w0.{number}" for number in range(slots))
+        self._frame, self._deadline = frame, deadline
+        self.reports: dict[str, telemetry.Report] = {}
+        """The last one of each slot."""
+        self._pipes: list[multiprocessing.connection.Connection] = []
+        self._processes: list[multiprocessing.process.BaseProcess] = []
+
+    def __enter__(self) -> System:
+        created(self.bootstrap, self.output)
+        for table in self.job.spec.tables:
+            created(self.bootstrap, table.topic)
+            logs.write(self.bootstrap, table.topic, events.campaign_rows())
+        self._leader.prepare()
+        context = multiprocessing.get_context("spawn")
+        for slot in self._slots:
+            ours, theirs = context.Pipe()
+            started = context.Process(target=process.run, args=(Settings(self.job, slot, jobs.CODE), theirs))
+            started.start()
+            theirs.close()
+            self._pipes.append(ours)
+            self._processes.append(started)
+        self._leader.lead(self._slots, self._frame, self._deadline)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Kill it: what was measured is in the topics, and nobody needs the rest."""
+        for started in self._processes:
+            started.kill()
+            started.join()
+        for pipe in self._pipes:
+            pipe.close()
+
+    @property
+    def processes(self) -> tuple[int, ...]:
+        """Process ids of the slots."""
+        return tuple(started.pid or 0 for started in self._processes)
+
+    @property
+    def width(self) -> int:
+        """How many partitions each edge has."""
+        return topics.width(self.job)
+
+    def column(self, reader: str, name: str) -> int:
+        """Where a column stands in rows of the edge of a reader."""
+        edges = [edge for program in self._leader.programs for edge in program.edges if edge.reader == reader]
+        return edges[0].schema.names.index(name)
+
+    def cpu(self) -> float:
+        """Seconds of processor time of all slots so far."""
+        return processes.total(processes.cpu, self.processes)
+
+    def settle(self) -> None:
+        """Wait until every partition is worked on."""
+        wanted = sum(self._leader.partitions(program) for program in self._leader.programs)
+        patience = time.monotonic() + PATIENCE
+        while sum(place.working for report in self.reports.values() for place in report.places) < wanted:
+            self.look()
+            time.sleep(LOOK)
+            if time.monotonic() > patience:
+                message = f"{self.run}: not all of {wanted} partitions are worked on after {PATIENCE:.0f} s"
+                raise StalledError(message)
+
+    def pause(self, seconds: float) -> None:
+        """Stop the slots for so long, as a machine does that swaps."""
+        for process_id in self.processes:
+            os.kill(process_id, signal.SIGSTOP)
+        time.sleep(seconds)
+        for process_id in self.processes:
+            os.kill(process_id, signal.SIGCONT)
+
+    def look(self) -> None:
+        """Hear what slots tell, so that pipes don't fill up; raise if one has ended."""
+        for pipe in self._pipes:
+            with contextlib.suppress(EOFError, OSError):
+                while pipe.poll():
+                    told = pipe.recv()
+                    if isinstance(told, messages.Told):
+                        self.reports[told.report.slot] = told.report
+        for started in self._processes:
+            if not started.is_alive():
+                message = f"slot process {started.pid} of {self.run} ended with {started.exitcode}"
+                raise StalledError(message)
+
+
+def drained(system: Subject, bootstrap: str, topic: str, records: int, outputs: int) -> Drain:
+    """What a running system takes until so many messages are in its output, made of so many records."""
+    watch = logs.Watch(bootstrap, topic)
+    begun: tuple[int, float, tuple[float, ...]] | None = None
+    patience = time.monotonic() + PATIENCE
+    while True:
+        system.look()
+        count, now = watch.count(), time.monotonic()
+        cpu = tuple(processes.total(processes.cpu, processes.tree(one)) for one in system.processes)
+        if begun is None and count:
+            begun = count, now, cpu
+        if count >= outputs:
+            break
+        if now > patience:
+            message = f"topic {topic!r} has {count} of {outputs} messages after {PATIENCE:.0f} s"
+            raise StalledError(message)
+        time.sleep(LOOK)
+    watch.close()
+    first, since, before = begun or (count, now, cpu)
+    if first >= outputs:
+        message = f"topic {topic!r} was complete at the first look: {records} records are too few for a figure"
+        raise StalledError(message)
+    share = (count - first) / outputs
+    return Drain(records * share, tuple(b - a for a, b in zip(before, cpu, strict=True)), now - since)
