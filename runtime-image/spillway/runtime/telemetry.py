@@ -37,6 +37,7 @@ class Place(msgspec.Struct, frozen=True):
         busy: seconds of the slot's time that it took.
         rows, size: of its tables: entries, and estimated bytes.
         late: records that came too late for their window or retention, and were ignored.
+        took: seconds from when the slot heard that it is its own until it worked on it.
     """
 
     segment: str
@@ -51,6 +52,7 @@ class Place(msgspec.Struct, frozen=True):
     rows: int = 0
     size: int = 0
     late: int = 0
+    took: float = 0.0
 
     @property
     def lag(self) -> int | None:

@@ -244,7 +244,7 @@ class Life:
             return
         took = time.monotonic() - self._started.pop(done.partition)
         logger.info("%s: works on %s from %d on, after %.0f ms", self.me, done.partition, work.position, took * 1000)
-        place = self.places[done.partition] = Place(done.partition, done.task, done.replicas, work.position)
+        place = self.places[done.partition] = Place(done.partition, done.task, done.replicas, work.position, took)
         self._fill()
         if done.replicas is not None:
             self._follow(done.task.program.id, done.replicas)

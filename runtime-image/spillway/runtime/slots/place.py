@@ -27,11 +27,14 @@ class Place:
         stored: what is below is committed.
         working: whether it is read; not after it was asked to stop.
         busy: seconds that it has taken.
+        took: seconds that it took to get it ready.
         held: outputs that go with the next commit.
     """
 
-    def __init__(self, partition: Partition, task: Task, replicas: Replicas | None, start: int) -> None:
-        self.partition, self.task, self.replicas = partition, task, replicas
+    def __init__(
+        self, partition: Partition, task: Task, replicas: Replicas | None, start: int, took: float = 0.0
+    ) -> None:
+        self.partition, self.task, self.replicas, self.took = partition, task, replicas, took
         self.next = self.stored = start
         self.working = True
         self.busy = 0.0

@@ -47,6 +47,7 @@ def _place(life: Life, place: Place) -> telemetry.Place:
         busy=place.busy,
         rows=sum(len(store) for table in tables for store in table.stores),
         size=sum(store.size for table in tables for store in table.stores),
+        took=place.took,
         late=sum(getattr(table, "late", 0) for table in tables),
     )
 

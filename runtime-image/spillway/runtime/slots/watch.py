@@ -9,9 +9,11 @@ and `time.sleep`, locks, sockets and sub-processes wait no longer. The error lea
 the generated code makes a letter of it. It is no `Exception`, because a function that tries again for ever is likely
 to catch those.
 
-The handler raises only if the very call that was found too long is still on the stack, and nothing of ours above it.
+The handler raises only if the very call that was found too long is still on the stack, and nothing of ours above it,
+nor anything that Python calls when an object dies: an error there would be printed and forgotten, its work half done.
 So no other record is taken for it, and calls of Kafka, tables and our own loops are never broken off halfway; between
-two of its steps, a function of a user can be left by an exception anyhow. (`PyThreadState_SetAsyncExc` does without a
+two of its steps, a function of a user can be left by an exception anyhow. Where it does nothing, the next look is for
+another try. (`PyThreadState_SetAsyncExc` does without a
 signal, but ends no sleep, and nobody could look where it hits.)
 
 Two kinds of calls don't end by that: C code that doesn't come back, and functions that catch everything. When it has
@@ -35,6 +37,9 @@ from types import FrameType
 PROGRAM = "<spillway program"  # how the files of generated programs begin
 # What stands between a program and a user's function that takes many records at once.
 _BETWEEN = "spillway.runtime.programs.vectors"
+
+# What is called when objects die; beside these, all that is named `__del__`.
+_AT_DEATH = ("weakref", "_weakrefset")
 
 # Seconds. Ten times the longest promise that anybody asks of one record, and a hundred times a slow request to another
 # service; shorter would end calls that merely wait for a busy machine.
@@ -95,8 +100,8 @@ class Watch:
             if frame is call:
                 message = f"took longer than {self._limit:g} s; it was stopped"
                 raise TimeLimitError(message)
-            if _module(frame).startswith("spillway."):
-                return  # ours, above the call: a handler of another signal, say
+            if _is_untouchable(frame):
+                return
             frame = frame.f_back
 
 
@@ -114,6 +119,12 @@ def user_call(frame: FrameType | None) -> FrameType | None:
             outermost = None if module.startswith("spillway.") else frame
         frame = frame.f_back
     return None
+
+
+def _is_untouchable(frame: FrameType) -> bool:
+    """Whether it must not be broken off: ours (the handler of another signal, say), or at the death of an object."""
+    module = _module(frame)
+    return module.startswith("spillway.") or module in _AT_DEATH or frame.f_code.co_name == "__del__"
 
 
 def _module(frame: FrameType) -> str:
