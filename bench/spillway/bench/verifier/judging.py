@@ -1,0 +1,86 @@
+"""Expected and found messages to a verdict: pure, so that a test can take a right output and spoil it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from pathlib import Path
+
+from spillway.bench.verifier import appends, changelogs, expectation
+from spillway.bench.verifier.expectation import Expected
+from spillway.bench.verifier.records import Record, Topics
+from spillway.bench.verifier.relations import Assumptions, UnverifiableError
+from spillway.bench.verifier.verdict import Latency, OutputVerdict, Verdict
+from spillway.model.execution import Delivery
+from spillway.model.kafka import OutputMode
+from spillway.model.streamjob import Spec
+
+
+def judge(
+    spec: Spec, sources: Topics, outputs: Topics, assumed: Assumptions | None = None, code: Path | None = None
+) -> Verdict:
+    """The verdict on a job that has read these records and written those; both by topic."""
+    assumed = assumed or Assumptions()
+    delivery = spec.execution.delivery
+    read = [stream.topic for stream in spec.streams] + [table.topic for table in spec.tables]
+    records_in = sum(len(sources.get(topic, ())) for topic in read)
+    if not any(sources.get(stream.topic) for stream in spec.streams):
+        return Verdict(False, "no stream has any record", delivery)
+    try:
+        expected = expectation.expected(spec, sources, assumed, code)
+    except UnverifiableError as error:
+        return Verdict(False, str(error), delivery, records_in=records_in)
+    return compare(expected, outputs, delivery, records_in, assumed)
+
+
+def compare(
+    expected: Sequence[Expected], outputs: Topics, delivery: Delivery, records_in: int, assumed: Assumptions
+) -> Verdict:
+    """The verdict on outputs of which it is known what they have to hold."""
+    once = delivery is Delivery.EXACTLY_ONCE
+    judged = [_output(one, outputs.get(one.output.topic, ()), once) for one in expected]
+    found = [verdict for verdict, _ in judged]
+    lost, duplicated, reordered, wrong, undetermined = (
+        sum(getattr(verdict, name) for verdict in found)
+        for name in ("lost", "duplicated", "reordered", "wrong", "undetermined")
+    )
+    void = ""
+    if all(verdict.open for verdict in found):
+        void = f"nothing can be said of any output: {found[0].open}"
+    return Verdict(
+        right=not void and not (lost or reordered or wrong or (duplicated and once)),
+        void=void,
+        delivery=delivery,
+        complete=not lost and not void,
+        records_in=records_in,
+        records_out=sum(verdict.found for verdict in found),
+        lost=lost,
+        duplicated=duplicated,
+        reordered=reordered,
+        wrong=wrong,
+        undetermined=undetermined,
+        latency=Latency.of(list(itertools.chain(*(samples for _, samples in judged)))),
+        outputs=tuple(found),
+        assumed=_words(assumed),
+    )
+
+
+def _output(expected: Expected, found: Sequence[Record], once: bool) -> tuple[OutputVerdict, list[float]]:
+    if expected.relation.open:
+        open_verdict = OutputVerdict(expected.output.name, expected.mode, found=len(found), open=expected.relation.open)
+        return open_verdict, []
+    if expected.mode is OutputMode.CHANGELOG:
+        return changelogs.judge(expected, found)
+    if expected.relation.is_table:
+        return changelogs.judge_updates(expected, found)
+    return appends.judge(expected, found)
+
+
+def _words(assumed: Assumptions) -> tuple[str, ...]:
+    lead = (
+        "nothing is known of which table messages a join had read"
+        if assumed.lead is None
+        else f"a join had read what its table's topic held {assumed.lead} ms before the record"
+    )
+    late = "no record was late for a retention" if assumed.none_late else "any record may have been late"
+    return lead, late
