@@ -16,10 +16,15 @@ from spillway.local import ports, topics
 from spillway.local.broker import Broker, BrokerError
 from spillway.local.events import Event, Kind, Look
 from spillway.local.state import State
+from spillway.model.errors import RetryError, SpillwayError
 from spillway.model.streamjob import StreamJob
 
 USUAL_PORT = 9092  # where everybody looks for Kafka
 TRIES = 3  # of a broker that ended by itself
+
+
+class UnreachableError(RetryError):
+    """Kafka can't be asked; the message has its address."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -58,6 +63,7 @@ class Kafka:
     def start(self, job: StreamJob) -> None:
         """Start the broker, if it is ours."""
         if not self.ours:
+            self._tell(Event(Kind.NOTE, f"looking at the topics on {self.bootstrap}"))
             return
         port, taken = _port(self._where.port, job.spec.kafka.bootstrap_servers)
         self._broker = Broker(self._state.broker, port=port)
@@ -80,7 +86,11 @@ class Kafka:
 
     def fit(self, job: StreamJob) -> tuple[str, ...]:
         """Make the topics of the user that are missing, if we may; else say which those are. `job` as it is placed."""
-        missing = topics.missing(job, self._where.secret)
+        try:
+            missing = topics.missing(job, self._where.secret)
+        except SpillwayError as error:
+            message = f"{self.bootstrap}: {error}"
+            raise UnreachableError(message) from None
         if not missing:
             return ()
         if not (self.ours or self._where.create):

@@ -20,7 +20,7 @@ from spillway.local.parts import Parts
 from spillway.local.sizes import Sizes
 from spillway.local.state import State
 from spillway.local.supervisor import Supervisor
-from spillway.model.errors import SpillwayError
+from spillway.model.errors import RetryError, SpillwayError
 
 TICK = 0.2  # seconds; a person sees no difference to shorter ones, and each is a small request or two
 EDITS = 0.5
@@ -135,7 +135,10 @@ class Run:
         if isinstance(found, Refusal):
             wrong = found.lines
         else:
-            wrong = edits.refused(self._version.job, found.job) or self._adopt(found)
+            try:
+                wrong = edits.refused(self._version.job, found.job) or self._adopt(found)
+            except (RetryError, code.CodeError, OSError) as error:
+                wrong = (str(error),)
         self._refused = wrong
         if wrong:
             text = "\n".join(["the edit is not taken, what was there goes on:", *wrong])
