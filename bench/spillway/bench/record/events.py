@@ -9,9 +9,11 @@ import collections
 import dataclasses
 import itertools
 import random
+import string
 from collections.abc import Iterator, Sequence
 
 USERS = 997  # prime, so that users and partitions don't fall into step
+PAYLOAD = 100  # bytes, of which the time takes 13
 VOCABULARY, LINE = 10_000, 99  # words, and bytes of a line: 13.6 words on average
 CAMPAIGNS, ADS = 100, 10
 START_MS = 1_760_000_000_000  # event times of what is not sent by a schedule: one event per millisecond
@@ -43,6 +45,14 @@ def orders(users: Sequence[int] = range(USERS)) -> Iterator[Event]:
             b'{"id":%d,"user":"user-%d","due":' % (number, user),
             b',"kind":"view","price":%d.5,"qty":%d}' % (number % 100, 1 + number % 7),
         )
+
+
+def payloads() -> Iterator[Event]:
+    """100 bytes that nobody looks into: a number, padding, and the time."""
+    draw = dice(4)  # text that doesn't compress to nothing
+    some = ["".join(draw.choices(string.ascii_letters, k=PAYLOAD - 33)).encode() for _ in range(1000)]
+    for number in itertools.count():
+        yield Event(b"%020d" % number + some[number % len(some)], b"")
 
 
 def skewed(kind: str, count: int = 100_000) -> list[int]:

@@ -15,6 +15,9 @@ import math
 import random
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeVar
+
+T = TypeVar("T")
 
 ROUNDS = 5  # the least for a ratio: with fewer, one disturbed round moves the median by more than a neighbour
 RESAMPLES = 2_000
@@ -84,7 +87,7 @@ def spread(values: Sequence[float], seed: int = SEED) -> Spread:
     return Spread(median, quantile(medians, 0.025), quantile(medians, 0.975))
 
 
-def in_turn(names: Sequence[str], rounds: int) -> Iterator[tuple[int, str]]:
+def in_turn(names: Sequence[T], rounds: int) -> Iterator[tuple[int, T]]:
     """Every name once a round, forwards and backwards in turn: of two A, B, B, A, A, B and so on."""
     for number in range(rounds):
         for name in names if number % 2 == 0 else reversed(names):

@@ -36,6 +36,17 @@ outputs:
   - {{name: result, input: kept, topic: out, key: [user]}}
 """
 
+# From a source to a sink that has no results: an edge, and as little as possible before and behind it.
+_TRANSFER = """
+streams:
+  - {name: records, topic: in, format: raw, columns: "payload string"}
+operators:
+  - {name: head, input: records, filter: "true"}
+  - {name: sink, input: head, filter: "payload is null"}
+outputs:
+  - {name: result, input: sink, topic: out}
+"""
+
 # Two segments: what is filtered by one is added up by the other, behind an edge by key.
 _SUMS = f"""{_ORDERS}
 operators:
@@ -101,6 +112,7 @@ class Case:
 
 
 CHAIN = Case(_CHAIN, "orders", {"real": ("real", "priced", "weighed", "large", "kept")})
+TRANSFER = Case(_TRANSFER, "payloads", {"head": ("head",), "sink": ("sink",)})
 SUMS = Case(_SUMS, "orders", {"real": ("real", "priced"), "sums": ("sums",)})
 WORDS = Case(_WORDS, "lines", {"words": ("words",), "counts": ("counts",)})
 YSB = Case(_YSB, "ads", {"views": ("views", "fields", "joined"), "counts": ("counts",)})

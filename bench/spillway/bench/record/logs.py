@@ -22,6 +22,7 @@ AT_ONCE = 1_000
 # By the name of a workload: its events.
 EVENTS: Mapping[str, Callable[[], Iterator[events.Event]]] = {
     "orders": events.orders,
+    "payloads": events.payloads,
     "zipf": lambda: events.orders(events.skewed("zipf")),
     "uniform": lambda: events.orders(events.skewed("uniform")),
     "one": lambda: events.orders(events.skewed("one")),

@@ -14,20 +14,18 @@ What the parts don't add up to is the price of having them in one loop.
 
 from __future__ import annotations
 
-import time
+import gc
 from collections.abc import Callable
 
 from spillway.bench.record import jobs, logs, processes, programs, systems
 from spillway.bench.record.figures import Figure, measured, of
-from spillway.model import kafka
+from spillway.bench.record.meter import Meter, access
 from spillway.model.streamjob import StreamJob
-from spillway.runtime.clients import Access
 from spillway.runtime.emitter import TO_ANY, Emitter
 from spillway.runtime.intake import Intake
 
 MOST = 2.5  # µs
 POLL = 500
-WARM = 0.2  # of the records: until then, clients learn where partitions are, and caches fill
 IN_MEMORY = 20_000
 
 
@@ -57,27 +55,6 @@ def main(seconds: float, rounds: int, done: Callable[[str], None]) -> list[Figur
     ]
 
 
-class Meter:
-    """Processor time for each record, from the end of the warm-up on."""
-
-    def __init__(self, count: int) -> None:
-        self._count, self._from = count, int(count * WARM)
-        self._start: tuple[int, float] | None = None
-        self.done = 0
-
-    def add(self, records: int) -> bool:
-        """So many more; whether there are more to come."""
-        self.done += records
-        if self._start is None and self.done >= self._from:
-            self._start = (self.done, time.process_time())
-        return self.done < self._count
-
-    def micros(self) -> float:
-        """For each record."""
-        records, seconds = self._start or (0, 0.0)
-        return (time.process_time() - seconds) / max(1, self.done - records) * 1e6
-
-
 def slot(bootstrap: str, source: str, count: int) -> float:
     """A whole slot."""
     with systems.System(jobs.CHAIN, bootstrap, source) as system:
@@ -86,6 +63,7 @@ def slot(bootstrap: str, source: str, count: int) -> float:
 
 def in_memory(count: int) -> float:
     """A task on messages that are there already; what it gives is thrown away."""
+    gc.disable()  # as a slot does
     job = _job("localhost:9092", "in")
     task = programs.task(programs.loops(job, jobs.CHAIN)["real"], job)
     found = programs.messages("orders", IN_MEMORY)
@@ -117,11 +95,6 @@ def split(count: int) -> dict[str, float]:
     }
 
 
-def access(bootstrap: str) -> Access:
-    """How the clients of a slot reach the broker."""
-    return Access(kafka.Kafka(bootstrap_servers=(bootstrap,)))
-
-
 def _reading(bootstrap: str, topic: str) -> Intake:
     intake = Intake(access(bootstrap), "bench")
     for partition in range(logs.PARTITIONS):
@@ -131,6 +104,7 @@ def _reading(bootstrap: str, topic: str) -> Intake:
 
 def consumed(bootstrap: str, topic: str, count: int) -> float:
     """The reader of a slot, and nothing behind it."""
+    gc.disable()  # as a slot does
     intake, meter = _reading(bootstrap, topic), Meter(count)
     while meter.add(sum(len(some) for some in intake.poll(1.0, POLL).values())):
         pass
@@ -139,6 +113,7 @@ def consumed(bootstrap: str, topic: str, count: int) -> float:
 
 def produced(bootstrap: str, topic: str, count: int) -> float:
     """The sender of a slot, and nothing before it."""
+    gc.disable()  # as a slot does
     job = _job(bootstrap, topic)
     task = programs.task(programs.loops(job, jobs.CHAIN)["real"], job)
     task.take(programs.messages("orders", IN_MEMORY))
@@ -158,6 +133,7 @@ def produced(bootstrap: str, topic: str, count: int) -> float:
 
 def bare(bootstrap: str, source: str, output: str, count: int) -> float:
     """Reader, task and sender in one loop."""
+    gc.disable()  # as a slot does
     job = _job(bootstrap, source)
     loop = programs.loops(job, jobs.CHAIN)["real"]
     tasks = {number: programs.task(loop, job, number) for number in range(logs.PARTITIONS)}
