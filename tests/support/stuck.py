@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import select
 import socket
 import threading
 import time
@@ -61,13 +60,6 @@ def waits(record: Record) -> Record:
     return record
 
 
-def selects(record: Record) -> Record:
-    """For a file that is never ready."""
-    if record["a"] == 1:
-        select.select([], [], [])
-    return record
-
-
 def tries_again(record: Record) -> Record:
     """After whatever error."""
     while record["a"] == 1:
@@ -121,8 +113,13 @@ def loop(call: Callable[..., Any]) -> Loop:
 def run(call: Callable[..., Any], values: list[int]) -> Running:
     """What became of records with these values of `a`, offsets counting from 0."""
     running = loop(call).bind()
-    running.run["events"](programs.messages([{"a": value} for value in values]))
+    running.run["events"](some(values))
     return running
+
+
+def some(values: list[int]) -> list[programs.Message]:
+    """Records with these values of `a`."""
+    return programs.messages([{"a": value} for value in values])
 
 
 # In processes of their own

@@ -9,12 +9,15 @@ and `time.sleep`, locks, sockets and sub-processes wait no longer. The error lea
 the generated code makes a letter of it. It is no `Exception`, because a function that tries again for ever is likely
 to catch those.
 
-The handler raises only if the very call that was found too long is still on the stack, and nothing of ours above it,
-nor anything that Python calls when an object dies: an error there would be printed and forgotten, its work half done.
-So no other record is taken for it, and calls of Kafka, tables and our own loops are never broken off halfway; between
-two of its steps, a function of a user can be left by an exception anyhow. Where it does nothing, the next look is for
-another try. (`PyThreadState_SetAsyncExc` does without a
-signal, but ends no sleep, and nobody could look where it hits.)
+The handler raises only if the very call that was found too long is still on the stack, so no other record is taken for
+it; and only if above that call there is nothing which must not end halfway:
+
+- code of ours, such as the handler of another signal: Kafka, tables and our own loops are never broken off;
+- an import, because many libraries can't be imported a second time, and all records after this one would fail;
+- what is called when an object dies: an error there is printed, and forgotten.
+
+Then the next look is for another try. (`PyThreadState_SetAsyncExc` does without a signal, but ends no sleep, and nobody
+could look where it hits.)
 
 Two kinds of calls don't end by that: C code that doesn't come back, and functions that catch everything. When it has
 let go of the GIL, the watch ends the process after `FATAL`, with a traceback on standard error; when it holds the GIL
@@ -38,8 +41,8 @@ PROGRAM = "<spillway program"  # how the files of generated programs begin
 # What stands between a program and a user's function that takes many records at once.
 _BETWEEN = "spillway.runtime.programs.vectors"
 
-# What is called when objects die; beside these, all that is named `__del__`.
-_AT_DEATH = ("weakref", "_weakrefset")
+# What imports modules, and what is called when objects die; beside these, all that is named `__del__`.
+_UNTOUCHABLE = ("importlib._bootstrap", "_frozen_importlib", "weakref", "_weakrefset")
 
 # Seconds. Ten times the longest promise that anybody asks of one record, and a hundred times a slow request to another
 # service; shorter would end calls that merely wait for a busy machine.
@@ -122,9 +125,8 @@ def user_call(frame: FrameType | None) -> FrameType | None:
 
 
 def _is_untouchable(frame: FrameType) -> bool:
-    """Whether it must not be broken off: ours (the handler of another signal, say), or at the death of an object."""
     module = _module(frame)
-    return module.startswith("spillway.") or module in _AT_DEATH or frame.f_code.co_name == "__del__"
+    return module.startswith("spillway.") or module in _UNTOUCHABLE or frame.f_code.co_name == "__del__"
 
 
 def _module(frame: FrameType) -> str:

@@ -1,0 +1,40 @@
+"""The reference of metrics: what processes of a job tell Prometheus, from the code that tells it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from spillway.runtime.telemetry import BUCKETS
+from spillway.runtime.worker import metrics as worker
+from spillway.runtime.worker.metrics import Family
+
+_HEADER = "<!-- Made by `make docs` from the code; changes here are lost. -->"
+
+
+def metrics() -> str:
+    """Every metric, its labels, and what it says."""
+    counters = [
+        Family(f"{family.name}_total", family.labels, family.says) for family in (*worker.COUNTERS, worker.ENDS)
+    ]
+    parts = [
+        f"{_HEADER}\n\n# Metrics\n",
+        "Every process answers `/metrics`. Units are seconds and bytes. Labels are bounded: segments, operators and"
+        " outputs are those of the manifest, slots those of the worker.\n",
+        "## Worker\n",
+        "Counters are sums over all slots of the worker, and over all their processes since the worker started: they"
+        " don't go back when a slot is started again, or when a partition moves away.\n",
+        "The label `operator` also has the ports, edges and outputs of a segment: a stream by its name, `counts.main`"
+        " for the edge that leads to operator `counts`, and `result.output` for output `result`.\n",
+        f"### Counters\n\n{_table(counters)}",
+        f"### Histogram\n\n{_table([worker.LATENCY])}",
+        f"It has {len(BUCKETS)} buckets up to {BUCKETS[-1] / 1000:.0f} s, two for each doubling: a quantile that is"
+        " read from them is at most 41 % too high. Whether the promise is kept is counted exactly: the share is"
+        " `rate(spillway_within_bound_total[5m]) / rate(spillway_latency_seconds_count[5m])`.\n",
+        f"### Gauges\n\n{_table(worker.GAUGES)}",
+    ]
+    return "\n".join(parts)
+
+
+def _table(families: Iterable[Family]) -> str:
+    rows = [f"| `{f.name}` | {', '.join(f'`{label}`' for label in f.labels)} | {f.says} |" for f in families]
+    return "\n".join(["| name | labels | says |", "|---|---|---|", *rows, ""])
