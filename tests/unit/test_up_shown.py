@@ -90,7 +90,7 @@ def test_the_panel_names_what_somebody_should_see_to() -> None:
         "not taken: job.yaml: spec.operators[0].filter: \\x1bunknown",
         "the driver has not answered for 7 s; the workers go on meanwhile",
         "Missing: topic 'lines' does not exist; create it",
-        "3 dead letters in topic default.word-count.dead",
+        "3 dead letters: spillway dead list default/word-count --bootstrap 127.0.0.1:9092",
         "17 records came too late for a window",
     ):
         assert part in text

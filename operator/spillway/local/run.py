@@ -63,6 +63,8 @@ class Run:
             self._supervisor.end(lambda: self._waiting("ending"))
         except KeyboardInterrupt:
             if self._interrupts.count >= AT_ONCE:
+                self._supervisor.kill()
+                self._kafka.kill()
                 raise
         finally:
             self._supervisor.kill()  # nothing, after an end in order
@@ -115,8 +117,7 @@ class Run:
         if now >= self._due["edits"]:
             self._due["edits"] = now + EDITS
             self._take(source.look())
-        with self._interrupts.raising():
-            self._kafka.keep()
+        self._kafka.keep()
         self._supervisor.keep()
         self._supervisor.look(0 if self._job.spec.policy.paused else self._sizes.asked)
         if now >= self._due["sizes"]:

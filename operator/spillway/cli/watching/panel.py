@@ -177,8 +177,8 @@ class Panel:
             if condition.type in WELL and WELL[condition.type] is not condition.status:
                 yield Text(terminal.clean(f"{condition.reason}: {condition.message}".rstrip(": ")), "yellow")
         if scene.seen.letters:
-            topic = f"{scene.job.metadata.namespace}.{scene.job.metadata.name}.dead"
-            yield Text(f"{sizes.count(scene.seen.letters, 'dead letter')} in topic {topic}", "yellow")
+            way = f"spillway dead list {scene.seen.job} --bootstrap {scene.bootstrap}"
+            yield Text(f"{sizes.count(scene.seen.letters, 'dead letter')}: {way}", "yellow", overflow="fold")
         if scene.seen.late:
             yield Text(f"{sizes.count(scene.seen.late, 'record')} came too late for a window", "yellow")
 
