@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pathlib
 import sys
+from collections.abc import Iterator
 
 import typer
+import typer.core
 
 from spillway.cli import main as cli
 from spillway.controllers import reference as controllers
@@ -28,15 +30,20 @@ def pages() -> dict[str, str]:
 
 def commands() -> str:
     """The help of every command, as a terminal of 100 columns shows it."""
-    group = typer.main.get_group(cli.app)
     text = ["<!-- Made by `make docs` from the commands; changes here are lost. -->\n\n# Commands\n"]
-    context = typer.Context(group, info_name="spillway", terminal_width=100, max_content_width=100)
-    for name in ("", *group.list_commands(context)):
-        command = group.commands[name] if name else group
-        inside = typer.Context(command, context if name else None, name or "spillway", max_content_width=100)
-        text.append(f"## spillway {name}\n".replace(" \n", "\n"))
-        text.append(f"```\n{command.get_help(inside)}\n```\n")
-    return "\n".join(text)
+    context = typer.Context(typer.main.get_group(cli.app), info_name="spillway")
+    return "\n".join([*text, *_sections(context)])
+
+
+def _sections(context: typer.Context) -> Iterator[str]:
+    """The section of a command, and those of the commands that it has."""
+    context.terminal_width = context.max_content_width = 100
+    command = context.command
+    yield f"## {context.command_path}\n"
+    yield f"```\n{command.get_help(context)}\n```\n"
+    if isinstance(command, typer.core.TyperGroup):
+        for name in command.list_commands(context):
+            yield from _sections(typer.Context(command.commands[name], context, name))
 
 
 def main(arguments: list[str]) -> int:

@@ -124,12 +124,12 @@ operators:
 outputs: [{name: r, input: divided, topic: r}]
 """
     running = bound(loop(text, "halves", "divided"))
-    running.run["events"]([Message(7, b'{"k": "x", "a": 1}', time=5), Message(8, b"{", b"name")])
+    running.run["events"]([Message(7, b'{"k": "x", "a": 1}', time=5), Message(8, b"{", b"name", time=6)])
 
     of_row, of_message = running.letters
     assert (of_row.port, of_row.offset, of_row.operator) == ("events", 7, "divided")
     assert (of_row.timestamp, of_row.columns, of_row.row) == (5000, ("half",), (0,))
-    assert (of_message.timestamp, of_message.columns) == (None, ("key", "value"))
+    assert (of_message.timestamp, of_message.columns) == (6000, ("key", "value"))
     assert of_message.row == (b"name", b"{")
 
 

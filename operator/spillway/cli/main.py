@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from spillway.cli import broker, crds, plan, terminal, validate
+from spillway.cli import broker, consume, crds, dead, plan, produce, terminal, up, validate
 
 app = typer.Typer(
     name="spillway",
@@ -45,6 +45,10 @@ app.command()(validate.validate)
 app.command()(plan.plan)
 app.command()(crds.crds)
 app.command()(broker.broker)
+app.command()(up.up)
+app.command()(produce.produce)
+app.command()(consume.consume)
+app.add_typer(dead.app)
 
 
 def main() -> None:
