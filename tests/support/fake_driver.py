@@ -6,6 +6,7 @@ import contextlib
 import http.server
 import threading
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import msgspec
 
@@ -26,6 +27,7 @@ class FakeDriver:
         self.seen = seen
         self.grants: list[int] = []
         self.granted: Callable[[Observation, int], Observation] = lambda before, _: before
+        self.decisions: list[dict[str, Any]] = []
         self.address = ""
 
     def take(self, body: bytes) -> bytes:
@@ -42,8 +44,10 @@ def answering(seen: Observation) -> Iterator[FakeDriver]:
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            found = self.path == "/v1/observation"
-            self.answer(200 if found else 404, observation.encode(driver.seen) if found else b"there is no such page")
+            pages = {"/v1/observation": driver.seen, "/v1/decisions": driver.decisions}
+            found = self.path in pages
+            body = msgspec.json.encode(pages[self.path]) if found else b"there is no such page"
+            self.answer(200 if found else 404, body)
 
         def do_PUT(self) -> None:
             self.answer(200, driver.take(self.rfile.read(int(self.headers["Content-Length"]))))

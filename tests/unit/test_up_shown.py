@@ -23,6 +23,7 @@ from spillway.runtime.driver.observation import Condition, Observation
 EXAMPLES = Path(__file__).parents[2] / "examples"
 JOB = jobs.read(str(EXAMPLES / "word-count.yaml")).job
 NOON = datetime.datetime(2026, 3, 1, 12, 0, 5, tzinfo=datetime.UTC)
+DECIDED = ((NOON.timestamp(), "provisioning: hold: the plan was made for this load"),)
 TORN = Event(Kind.ENDED, "driver ended\nValueError: \x1b[2J", data={"code": 1})
 
 
@@ -30,7 +31,7 @@ def scene(seen: Observation | None, since: float = 133.0, **changes: object) -> 
     fields: dict[str, object] = {
         "job": JOB, "phase": "running", "since": since, "bootstrap": "127.0.0.1:9092", "ours": True,
         "driver": "127.0.0.1:18080", "asked": 1, "there": 1, "limit": 2, "seen": seen, "age": 0.1, "sizing": None,
-        "refused": (), "folder": "/state/default/word-count",
+        "decided": DECIDED, "refused": (), "folder": "/state/default/word-count",
     }  # fmt: skip
     return Scene(**{**fields, **changes})  # type: ignore[arg-type]
 
@@ -67,7 +68,7 @@ word-count  99 % within 500 ms                                                  
 
 promise  99.98 % within 500 ms (half within 8 ms, 99 % within 45.2 ms), 9.6 k/s out, over the last 10 s
 workers  1 of at most 2   w0.0 ██▋·····  34 % 16 partitions
-why      hold: the plan was made for this load
+why      12:00:05 provisioning: hold: the plan was made for this load
 feed     echo 'to be or not to be' | spillway produce lines
 read     spillway consume word-counts
 at       Kafka 127.0.0.1:9092   driver http://127.0.0.1:18080/v1/observation

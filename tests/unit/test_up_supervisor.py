@@ -72,8 +72,23 @@ def test_a_driver_that_does_not_answer_is_no_error(tmp_path: Path) -> None:
 
 
 def test_a_driver_that_says_something_else_is_an_error_that_names_it(case: Case) -> None:
-    with pytest.raises(DriverError, match=r"the driver at 127.* answers /v1/decisions with 404: there is no such page"):
-        Driver(case.driver.address).decisions()
+    case.driver.seen = None  # type: ignore[assignment]
+    with pytest.raises(DriverError, match=r"the driver at 127.* answers in a way that can't be read here: Expected"):
+        Driver(case.driver.address).observation()
+
+
+def test_decisions_are_told_once_and_those_that_moves_tell_are_not(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(supervisor, "DECISIONS", 0.0)
+    decision = {"at": 1.0, "part": "provisioning", "reason": "First", "sentence": "planned", "alternatives": []}
+    moved = {"at": 2.0, "part": "assignment", "reason": "Levelled", "sentence": "words/0 moves"}
+    case.driver.decisions = [decision, moved]
+    case.supervisor.look(1)
+    case.driver.decisions = [decision, moved, {**decision, "at": 3.0, "sentence": "planned anew"}]
+    case.supervisor.look(1)
+    case.supervisor.look(1)
+
+    assert case.said(Kind.DECISION) == ["provisioning: planned", "provisioning: planned anew"]
+    assert case.supervisor.decided == ((1.0, "provisioning: planned"), (3.0, "provisioning: planned anew"))
 
 
 def test_a_worker_is_ended_only_once_it_has_nothing_and_gets_nothing(case: Case) -> None:

@@ -23,6 +23,7 @@ class Kind(enum.StrEnum):
     PLAN = "plan"
     MOVES = "moves"
     CONDITION = "condition"
+    DECISION = "decision"
     SIZES = "sizes"
     EDITED = "edited"
     REFUSED = "refused"
@@ -73,6 +74,7 @@ class Scene:
         limit: the most workers that this machine is given.
         seen: what the driver told last; None before it has told anything.
         age: seconds since then.
+        decided: the last decisions of the driver, the newest last, each as when and why.
         sizing: the last decision about sizes.
         refused: what is wrong with the last edit; nothing when it was taken.
         folder: of the state.
@@ -89,6 +91,7 @@ class Scene:
     limit: int
     seen: Observation | None
     age: float
+    decided: tuple[tuple[float, str], ...]
     sizing: Sizing | None
     refused: tuple[str, ...]
     folder: str

@@ -168,6 +168,7 @@ class Run:
                 limit=self._sizes.most(self._job),
                 seen=seen,
                 age=time.monotonic() - self._supervisor.heard,
+                decided=self._supervisor.decided,
                 sizing=self._sizes.last,
                 refused=self._refused,
                 folder=str(self._state.folder),

@@ -21,6 +21,12 @@ REST = 20.0
 # A part that has ended so often in a row without ever having worked won't start by itself.
 TRIES = 3
 
+# Seconds between two looks at decisions; only news is among them, and they stay for long.
+DECISIONS = 1.0
+SHOWN = 3  # decisions that are kept to be looked at
+# Who gets which partition is told when it has it: as a move, with the same reason.
+TOLD_OTHERWISE = "assignment"
+
 Tell = Callable[[Event], None]
 
 
@@ -34,6 +40,7 @@ class Supervisor:
     Attributes:
         seen: what the driver told last; None before it has told anything.
         heard: when that was, by the monotonic clock.
+        decided: its last decisions, the newest last, each as when and why.
     """
 
     def __init__(self, parts: Parts, tell: Tell) -> None:
@@ -42,6 +49,8 @@ class Supervisor:
         self.seen: Observation | None = None
         self.heard = self._began = time.monotonic()
         self._was_ready = False
+        self._decisions = 0.0
+        self.decided: tuple[tuple[float, str], ...] = ()
 
     @property
     def address(self) -> str:
@@ -113,6 +122,9 @@ class Supervisor:
         if seen.ready and not self._was_ready and grant:
             self._tell(_ready(seen, now - self._began, self.ready))
             self._was_ready = True
+        if now - self._decisions >= DECISIONS:
+            self._decisions = now
+            self._hear_decisions()
         return True
 
     def rest(self, meanwhile: Callable[[str], None]) -> int:
@@ -147,6 +159,20 @@ class Supervisor:
     def kill(self) -> None:
         """End them at once."""
         self._parts.kill()
+
+    def _hear_decisions(self) -> None:
+        """Tell what was decided since the last time."""
+        try:
+            found = self._parts.client.decisions()
+        except DriverError:
+            return
+        last = self.decided[-1][0] if self.decided else 0.0
+        for decision in found:
+            at, part, sentence = (decision.get(name) for name in ("at", "part", "sentence"))
+            if isinstance(at, float) and at > last and part != TOLD_OTHERWISE and sentence:
+                data = {name: value for name, value in decision.items() if name != "at"}
+                self._tell(Event(Kind.DECISION, f"{part}: {sentence}", data=data))
+                self.decided = (*self.decided, (at, f"{part}: {sentence}"))[-SHOWN:]
 
     def _started(self, what: str, text: str, pid: int | None) -> None:
         self._tell(Event(Kind.STARTED, f"started {text}", data={"what": what, "pid": pid}))

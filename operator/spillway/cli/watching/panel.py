@@ -160,9 +160,10 @@ class Panel:
         yield text
 
     def _why(self, scene: Scene) -> Iterator[Text]:
-        if scene.seen is not None and scene.seen.recommended.sentence:
-            yield Text(terminal.clean(scene.seen.recommended.sentence))
-        if scene.sizing is not None and scene.sizing.sentence:
+        for at, sentence in scene.decided:
+            when = datetime.datetime.fromtimestamp(at, self._began.tzinfo)
+            yield Text.assemble((f"{when:%H:%M:%S} ", "dim"), terminal.clean(sentence))
+        if scene.sizing is not None:
             yield Text(terminal.clean(f"workers: {scene.sizing.sentence}"), "dim")
 
     def _wrong(self, scene: Scene) -> Iterator[Text]:
