@@ -12,6 +12,7 @@ from programs import messages
 from replayed import NAMES, LetterJob
 from spillway.controllers.protocol import reader
 from spillway.controllers.protocol.reader import Verdict
+from spillway.controllers.protocol.values import Partition
 from spillway.runtime import frames, letters
 from spillway.runtime.frames import Position
 from spillway.runtime.letters import Letter
@@ -19,6 +20,7 @@ from spillway.runtime.programs import cutting
 from spillway.runtime.replays import routes
 from spillway.runtime.replays.routes import Reason
 from spillway.runtime.replays.works import Works
+from spillway.runtime.slots import trimming
 
 STREAM = """
 streams: [{name: events, topic: in, columns: "k string, a bigint, b bigint"}]
@@ -110,6 +112,15 @@ def test_a_frame_that_comes_twice_is_skipped_and_so_it_is_not_after_the_topic_wa
         verdicts.append(reading.verdict)
 
     assert verdicts == [Verdict.APPLY, Verdict.SKIP, Verdict.APPLY, Verdict.APPLY]
+
+
+def test_what_was_replayed_holds_no_frames_back() -> None:
+    def free(origin: str) -> bool:
+        seen = reader.Seen(1, "identity", reader.Position(4, 0))
+        return trimming.free(trimming.Read("edge.counts", 0, 9, {Partition(origin, 0): seen}), {})
+
+    assert free(letters.ORIGIN)
+    assert not free("divided<in")  # whose owner has committed nothing
 
 
 def test_a_row_of_a_table_never_goes_back() -> None:

@@ -32,6 +32,8 @@ from spillway.runtime.programs import running
 from spillway.runtime.programs.program import MAIN, Program
 
 VERSION = 1
+# What frames of a replay name as their source. Sources of segments have the topic in their names that they read.
+ORIGIN = "dead"
 # Bytes of a letter. The largest message that brokers take by default, a MiB, has 1.4 MB in base64; the topic takes
 # twice this, as edges do.
 MOST = topics.LARGEST_FRAME // 2

@@ -30,7 +30,6 @@ from spillway.runtime.programs.running import Running
 from spillway.runtime.replays.routes import Reason, Route
 from spillway.runtime.task import Send
 
-SOURCE = "dead"  # sources of segments have the topic that they read in their names
 EPOCH = 1
 
 Load = Callable[[str], Function]
@@ -137,7 +136,7 @@ class Works:
 
     def _framed(self, topic: str, partition: int, layout: Layout, side: int, rows: list[Any], now: int) -> list[Send]:
         """The frame of these rows, read back once: a reader that met rows that it can't read would stop."""
-        origin = Origin(SOURCE, 0, self.identity)
+        origin = Origin(letters.ORIGIN, 0, self.identity)
         made = Sender(layout, origin, EPOCH, side=side).frames(rows, now)
         for data in made:
             layout.rows(frames.read(data))
