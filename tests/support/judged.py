@@ -19,7 +19,7 @@ from spillway.runtime.programs import cutting
 Topics = dict[str, list[Record]]
 
 # In memory, tables flow to their end before any stream does; so all that they hold is known to every join.
-TABLES_FIRST = Assumptions(lead=-(10**15))
+TABLES_FIRST = Assumptions(lead=judging.TABLES_FIRST)
 
 
 def sources(sent: Iterable[inputs.Message]) -> Topics:

@@ -12,6 +12,7 @@
     expectation    a job and its inputs -> what each output has to hold
     judging        expected and found messages -> lost, duplicated, reordered, wrong
     verdict        what is reported
+    report         how it is shown
     topics         the broker: everything before this line is pure
     command        `python -m spillway.bench.verifier`
 
