@@ -9,7 +9,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
 from multiprocessing.connection import Connection
-from multiprocessing.context import SpawnProcess
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,11 @@ from spillway.runtime.slots.messages import Answer, Ask, Stop
 from spillway.runtime.slots.settings import Settings
 
 Run = Callable[[Settings, Connection], None]
+
+# A worker spawns its slots, which takes a second of a processor for importing what they need. Here they are forked off
+# a process that has imported it, and has no threads or clients.
+CONTEXT = multiprocessing.get_context("forkserver")
+CONTEXT.set_forkserver_preload(["spillway.runtime.slots.process"])
 
 
 def manifest(example: str, bootstrap: str, name: str) -> dict[str, Any]:
@@ -64,7 +69,7 @@ class RunningJob:
         client = clients.admin(self.access)
         admin.create(client, [Topic(name, partitions) for name in topics.of_user(self.job)])
         self.driver = SmallDriver(self.access, self.job, programs_of(self.job, programs.together(spec), code), frame)
-        self.slots: dict[str, tuple[SpawnProcess, Connection]] = {}
+        self.slots: dict[str, tuple[BaseProcess, Connection]] = {}
         self._answers: list[Answer] = []
         self._producer = Producer(kafka_records.client(self.bootstrap, **{"linger.ms": 5}))
 
@@ -76,9 +81,8 @@ class RunningJob:
 
     def launch(self, name: str, run: Run = process.run, **more: Any) -> None:
         """A process for a slot, without waiting for it."""
-        context = multiprocessing.get_context("spawn")
-        ours, theirs = context.Pipe()
-        made = context.Process(target=run, args=(Settings(self.job, name, code=self.code, **more), theirs), daemon=True)
+        ours, theirs = CONTEXT.Pipe()
+        made = CONTEXT.Process(target=run, args=(Settings(self.job, name, code=self.code, **more), theirs), daemon=True)
         made.start()
         theirs.close()
         self.slots[name] = made, ours

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from spillway.model.errors import SpillwayError
-from spillway.runtime import clients
+from spillway.runtime import clients, failpoints
 from spillway.runtime.clients import Access
 
 # Seconds from the end of one commit to the start of the next: from 10 ms on, half of them took 8.5 ms.
@@ -76,11 +76,13 @@ class Committer:
         """Store a snapshot, or raise `GoneError`; returns once readers of committed records can see it."""
         time.sleep(max(0.0, self._next - time.monotonic()))
         self._ask(self._producer.begin_transaction, "a transaction")
+        failpoints.reached("transaction begun")
         try:
             self._send(snapshot)
         except KafkaException as error:
             raise self._gone(error, "the changes") from None
         self._ask(lambda: self._producer.commit_transaction(PATIENCE), "a commit")
+        failpoints.reached("committed")
         self._next = time.monotonic() + APART
 
     def _send(self, snapshot: Snapshot) -> None:
@@ -93,12 +95,14 @@ class Committer:
                     self._producer.poll(0.1)
             if not number % AT_ONCE:
                 self._producer.poll(0)
+        failpoints.reached("rows sent")
         by_group: dict[str, list[TopicPartition]] = {}
         for group, *at in snapshot.positions:
             by_group.setdefault(group, []).append(TopicPartition(*at))
         for group, found in by_group.items():
             send = functools.partial(self._producer.send_offsets_to_transaction, found, self._group(group), PATIENCE)
             self._ask(send, "the positions")
+        failpoints.reached("positions sent")
 
     def _group(self, name: str) -> Any:
         """What a transaction has to know of a consumer group; only a consumer can tell, which never asks a broker."""

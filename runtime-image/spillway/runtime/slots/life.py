@@ -22,7 +22,7 @@ from spillway.controllers.protocol.values import Owner, Partition
 from spillway.controllers.topics import Names
 from spillway.model.errors import NotReadyError
 from spillway.model.execution import Delivery
-from spillway.runtime import control, task
+from spillway.runtime import control, failpoints, task
 from spillway.runtime.clients import Access
 from spillway.runtime.commits import Change, Committer, GoneError, Snapshot, identity
 from spillway.runtime.control import ControlLog
@@ -74,7 +74,9 @@ class Life:
         self._log = ControlLog(access, self.names)
         self.state = self._log.restored()
         self.machine = self._joined(settings.slot)
+        failpoints.reached("joined")
         self._storing = Storing(Committer(access, identity(self.names.prefix, *self.machine.me)))
+        failpoints.reached("initialised")
         self.intake = Intake(access, f"{self.names.prefix}slots")
         self._preparer = Preparer(access, self.names, library)
         self._reader = reading_back.Reader(access, f"{self.names.prefix}slots")
@@ -85,6 +87,7 @@ class Life:
         self._followers: dict[tuple[str, int], list[Replicas]] = {}
         self._markers: list[tuple[Mark, Question]] = []
         self._started: dict[Partition, float] = {}
+        self._flushing: dict[Place, None] = {}
         self.ages: dict[str, Ages] = {}
         self._bound = spec.latency.bound.seconds * 1000
         self.letters = 0
@@ -98,6 +101,8 @@ class Life:
         """Once around."""
         found = self.intake.poll(self._patience(), AT_ONCE)
         began = time.perf_counter()
+        if found:
+            failpoints.reached("polled")
         worked: dict[Place, None] = {}
         for where, some in found.items():
             for place in self._readers.get(where, ()):
@@ -105,12 +110,16 @@ class Life:
                 worked[place] = None
             for replicas in self._followers.get(where, ()):
                 replicas.follow(*where, some)
+        if found:
+            failpoints.reached("processed")
         self._send(worked)
         if found:
+            failpoints.reached("sent")
             self.busy += time.perf_counter() - began
         self.emitter.serve()
         self._hear()
         self._look()
+        self._flush()
         self._commit()
 
     def _patience(self) -> float:
@@ -155,6 +164,7 @@ class Life:
     def _joined(self, name: str) -> Slot:
         """Write `Join`, and read the log up to it."""
         self._append(messages.Join(name, self.process))
+        failpoints.reached("joining")
         deadline = time.monotonic() + JOIN
         while time.monotonic() < deadline:
             self.emitter.serve()
@@ -182,6 +192,7 @@ class Life:
                 self._fill()
             self.machine, asked = slot.hear(self.machine, message, counted)
             self._carry_out(asked)
+            failpoints.reached("heard")
 
     def _processed(self) -> None:
         """Tell the machine where everything is."""
@@ -199,6 +210,7 @@ class Life:
             match effect:
                 case effects.Append():
                     self._append(effect.message)
+                    failpoints.reached("released" if isinstance(effect.message, messages.Released) else "warmed")
                 case effects.Warm():
                     self._preparer.warm(self._want(effect.partition, effect.epoch, effect.program))
                 case effects.Forget():
@@ -212,7 +224,7 @@ class Life:
                 case effects.Stop():
                     self._stop(effect.partition)
                 case effects.Flush():
-                    self._flush(self.places[effect.partition])
+                    self._flushing[self.places[effect.partition]] = None
                 case effects.Commit():
                     pass  # whatever is acknowledged is in a snapshot, and all of those are stored
                 case effects.Restart():
@@ -236,6 +248,7 @@ class Life:
             self._drop(place)
         self._started[effect.partition] = time.monotonic()
         self._preparer.finish(self._want(effect.partition, effect.epoch, effect.program))
+        failpoints.reached("assigned")
 
     def _finished(self, done: preparing.Finished) -> None:
         """A task is ready; unless it is somebody else's by now, it is read from where it stands."""
@@ -251,6 +264,7 @@ class Life:
         place.working = work.processes
         if place.working:
             self._read(place)
+        failpoints.reached("taken")
 
     def _read(self, place: Place) -> None:
         self._readers.setdefault(place.where, []).append(place)
@@ -272,6 +286,7 @@ class Life:
         if place.working:
             place.working = False
             self._leave(place)
+            failpoints.reached("stopped")
         if partition not in self.machine.works:
             self._drop(place)
 
@@ -290,6 +305,7 @@ class Life:
             self._leave(place)
         del self.places[place.partition]
         place.close()
+        failpoints.reached("dropped")
 
     def _fill(self) -> None:
         """Frames are as large as the plan says now; a program that is in no plan any more leaves its frames at once."""
@@ -305,6 +321,7 @@ class Life:
         width = self._want(effect.partition, effect.epoch, effect.program).width
         for send in task.markers(loop.program, self.names, effect.partition.number, effect.epoch, width):
             self.emitter.send(*send)
+        failpoints.reached("marked")
 
     def _read_back(self, effect: effects.ReadBack) -> None:
         """Once the markers have arrived, find out how far the predecessors have emitted."""
@@ -334,6 +351,7 @@ class Life:
                     self._processed()
                     step = functools.partial(owner.read_back, epoch=epoch, barrier=barrier, me=self.me)
                     self._told(partition, step)
+                    failpoints.reached("read back")
                 case reading_back.Failed(error):
                     raise error
 
@@ -343,6 +361,7 @@ class Life:
         """What is stored is told, what has arrived is stored, and now and then a snapshot is taken."""
         stored = self._storing.stored()
         if stored is not None:
+            failpoints.reached("stored")
             self.machine, asked = slot.committed(self.machine, effects.Commit(stored.positions))
             for partition, upto in stored.positions:
                 if (place := self.places.get(partition)) is not None:
@@ -352,6 +371,7 @@ class Life:
                 self._trimmer.tell(stored.reads)
         arrived = self._storing.arrived()
         if arrived is not None:
+            failpoints.reached("acknowledged")
             self._processed()
             for partition, upto in arrived.positions:
                 self._told(partition, functools.partial(owner.acknowledged, position=upto, me=self.me))
@@ -362,10 +382,18 @@ class Life:
                 self._send_of(place, time.monotonic(), whole=True)
             self._snapshot(working)
 
-    def _flush(self, place: Place) -> None:
-        """One partition is to be released: everything of it goes out, and is stored as soon as it has arrived."""
-        self._send_of(place, time.monotonic(), whole=True)
-        self._snapshot([place])  # if nothing has changed since the last one, that is still on its way
+    def _flush(self) -> None:
+        """Partitions are to be released: everything of them goes out, and is stored as soon as it has arrived.
+
+        All at once, for each commit takes some milliseconds, and a slot that leaves has hundreds of partitions.
+        """
+        if not self._flushing:
+            return
+        flushing, self._flushing = self._flushing, {}
+        for place in flushing:
+            self._send_of(place, time.monotonic(), whole=True)
+        self._snapshot(tuple(flushing))  # what hasn't changed since the last one is still on its way
+        failpoints.reached("flushed")
 
     def _snapshot(self, places: Sequence[Place]) -> None:
         """Store what has changed."""
@@ -382,6 +410,7 @@ class Life:
             self._trim_due = time.monotonic() + TRIM_EVERY
             reads = [place.read() for place, _ in found if task.source_of(place.task.program) is None]
         self._storing.add(Step(whole, self.emitter.mark(), at, reads))
+        failpoints.reached("snapshot taken")
 
     # The end.
 
@@ -408,6 +437,7 @@ class Life:
             self.emitter.serve(0.01)
             self._storing.stored()
             self._storing.arrived()
+        failpoints.reached("drained")
 
     def close(self) -> None:
         """End threads and clients; what is not sent is thrown away."""

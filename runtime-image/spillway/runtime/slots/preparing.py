@@ -20,7 +20,7 @@ from spillway.controllers.protocol import log
 from spillway.controllers.protocol.values import Partition
 from spillway.controllers.topics import Names
 from spillway.model.errors import SpillwayError
-from spillway.runtime import clients
+from spillway.runtime import clients, failpoints
 from spillway.runtime.clients import Access
 from spillway.runtime.commits import GoneError
 from spillway.runtime.programs import states
@@ -155,6 +155,7 @@ class Preparer:
         task = Task(loop, made, want.partition.number, want.epoch, self._names, want.width)
         found = self._restores[want.partition, want.epoch] = _Restore(want, task, replicas)
         self._assign(found)
+        failpoints.reached("restore begun")
         self._progress(found)
         return True
 
@@ -165,6 +166,7 @@ class Preparer:
             replicas = Replicas(loop)
             replicas.load(self._access, f"{self._names.prefix}restore")
             self._replicas[program] = replicas
+            failpoints.reached("replicas loaded")
         return self._replicas.get(program)
 
     def _finish(self, found: _Restore) -> None:
@@ -207,9 +209,11 @@ class Preparer:
         if found.wanted:
             self._drop((want.partition, want.epoch))
             found.task.restored()
+            failpoints.reached("restored")
             self.results.put(Finished(want.partition, want.epoch, found.task, found.replicas))
         elif not found.told:
             found.told = True
+            failpoints.reached("restored ahead")
             self.results.put(Warmed(want.partition, want.epoch, ""))
 
     def _drop(self, key: tuple[Partition, int]) -> None:

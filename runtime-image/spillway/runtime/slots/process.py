@@ -11,7 +11,7 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 
 from spillway.model.errors import SpillwayError
-from spillway.runtime import telemetry
+from spillway.runtime import failpoints, telemetry
 from spillway.runtime.clients import Access
 from spillway.runtime.commits import GoneError
 from spillway.runtime.slots import queries, reporting
@@ -57,6 +57,7 @@ class Process:
                 if self._live():
                     return
             except GoneError as error:
+                failpoints.reached("gone")
                 log.warning("%s: begins anew: %s", self._settings.slot, error)
 
     def _live(self) -> bool:
@@ -106,6 +107,7 @@ class Process:
         leaving = self._ends is not None
         found: Report = reporting.report(life, began=self._began, leaving=leaving, address=self._settings.address)
         life.emitter.send(life.names.telemetry, 0, found.slot.encode(), telemetry.encode(found))
+        failpoints.reached("reported")
         try:
             self._pipe.send(Told(found))
         except OSError:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from confluent_kafka import OFFSET_BEGINNING, KafkaError, TopicPartition
 
 from spillway.controllers.protocol.values import Partition
-from spillway.runtime import clients, frames
+from spillway.runtime import clients, failpoints, frames
 from spillway.runtime.clients import Access
 from spillway.runtime.commits import GoneError
 from spillway.runtime.frames import Frame
@@ -96,6 +96,7 @@ class Reader:
         barriers = dict.fromkeys(asked, 0)
         if edges:
             self._scan(edges, barriers)
+        failpoints.reached("edges read back")
         for question, barrier in barriers.items():
             self.results.put(Found(question.partition, question.epoch, barrier))
 

@@ -18,7 +18,7 @@ from spillway.controllers.protocol.reader import Seen
 from spillway.controllers.protocol.values import Partition
 from spillway.controllers.topics import Names
 from spillway.model.errors import SpillwayError
-from spillway.runtime import admin, clients, task
+from spillway.runtime import admin, clients, failpoints, letters, task
 from spillway.runtime.clients import Access
 
 # Seconds between two looks at one partition. Each costs a request for each segment that writes to the edge; meanwhile
@@ -47,6 +47,8 @@ class Read(NamedTuple):
 def free(read: Read, committed: Mapping[str, Positions]) -> bool:
     """Whether everything that a reader has stored may go; `committed` has the positions of each segment."""
     for origin, seen in read.seen.items():
+        if origin.segment == letters.ORIGIN:
+            continue  # replays of dead letters have no heir
         segment, topic = task.segment_of(origin.segment)
         if seen.upto.offset >= committed.get(segment, {}).get((topic, origin.number), 0) and seen.upto.record >= 0:
             return False
@@ -85,7 +87,9 @@ class Trimmer:
         committed = {segment: self._committed(segment) for segment in sorted(segments)}
         before = {(read.topic, read.number): read.upto for read in new if free(read, committed)}
         if before:
+            failpoints.reached("trimming")
             admin.trim(self._client, before)
+            failpoints.reached("trimmed")
             self._done |= before
 
     def _committed(self, segment: str) -> Positions:

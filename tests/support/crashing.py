@@ -1,0 +1,253 @@
+"""A job under load whose slots are killed, one life after another, while its partitions move; and what must be right.
+
+Lines go in, numbered; words are labelled by a table that every slot has whole, and counted. A second program reads the
+same lines and writes them out as they are. So there are a table that is restored, a replica, an edge, a topic with two
+readers, upserts, and an output in which every record has to appear.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import functools
+import itertools
+import random
+import signal
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+from confluent_kafka import Producer
+
+import armed_slots
+import kafka_records
+from running_job import RunningJob, manifest
+from spillway.runtime.slots.messages import Answer, Ask, Stop
+
+WORDS = [letter * 3 for letter in "abcdefghijklmnopqrstuvwxyz"]
+PARTITIONS = 2  # of the input
+# Seconds within which a point has to be come by; on a quiet machine each takes less than one.
+PATIENCE = 30.0
+# Points that a slot comes by all the time: it dies at one of the first so many.
+OFTEN = {
+    **dict.fromkeys(("polled", "processed", "sent"), 40),
+    **dict.fromkeys(("heard", "marked", "assigned", "taken"), 8),
+    **dict.fromkeys(("acknowledged", "transaction begun", "rows sent", "positions sent", "committed", "stored"), 3),
+}
+
+
+def labelled(bootstrap: str, name: str, **execution: Any) -> dict[str, Any]:
+    """The manifest."""
+    found = manifest("word-count", bootstrap, name)
+    spec = found["spec"]
+    spec["execution"] = execution
+    spec["tables"] = [
+        {"name": "labels", "topic": f"{name}.labels", "key": ["word"], "columns": "word string, label string"}
+    ]
+    spec["operators"] = [
+        {"name": "words", "input": "lines", "explode": {"array": "split(line, ' ')", "as": "word", "keep": []}},
+        {"name": "real-words", "input": "words", "filter": "length(word) = 3"},
+        {"name": "labelled", "input": "real-words", "join": {"table": "labels", "by": ["word"], "asOf": "latest"}},
+        {"name": "counts", "input": "labelled", "aggregate": {"by": ["word", "label"], "values": ["count(*) as n"]}},
+        {"name": "copies", "input": "lines", "select": ["line"]},
+    ]
+    spec["outputs"].append({"name": "copied", "input": "copies", "topic": f"{name}.copies"})
+    return found
+
+
+class Load:
+    """Lines, a steady stream of them, and what they come to."""
+
+    def __init__(self, job: RunningJob, seed: int, rate: float = 300.0) -> None:
+        """`rate`: lines in a second."""
+        self.job, self.rate = job, rate
+        self.dice = random.Random(seed)  # noqa: S311 - a load, no secret
+        self.right: collections.Counter[str] = collections.Counter()
+        self.lines: list[str] = []
+        self._topic = job.job.spec.streams[0].topic
+        self._producer = Producer(kafka_records.client(job.bootstrap, **{"linger.ms": 5, "enable.idempotence": True}))
+        self._began = time.monotonic()
+        for word in WORDS:
+            row = msgspec.json.encode({"word": word, "label": word[0].upper()})
+            self._producer.produce(job.job.spec.tables[0].topic, row, msgspec.json.encode({"word": word}), partition=0)
+        assert self._producer.flush(20) == 0
+
+    def due(self) -> None:
+        """The lines of the time since the last call; not all that a long pause has missed."""
+        now = time.monotonic()
+        count = min(int((now - self._began) * self.rate), 200)
+        if count:
+            self._began = now
+            self.some(count)
+        self._producer.poll(0)
+
+    def some(self, count: int) -> None:
+        """Lines at once."""
+        for _ in range(count):
+            words = self.dice.choices(WORDS, k=4)
+            line = " ".join([f"#{len(self.lines):06d}", *words])
+            self._producer.produce(self._topic, line.encode(), partition=len(self.lines) % PARTITIONS)
+            self.lines.append(line)
+            self.right.update(words)
+
+    def flush(self) -> None:
+        """All of it is in the log."""
+        assert self._producer.flush(60) == 0
+
+
+class Crashing:
+    """A job with slots `w0.0` and `w1.0` that are killed while everything moves between them."""
+
+    NAMES = ("w0.0", "w1.0")
+
+    def __init__(self, job: RunningJob, seed: int = 1) -> None:
+        self.job = job
+        self.dice = random.Random(seed)  # noqa: S311
+        self.load = Load(job, seed)
+        self._shapes = itertools.cycle([self.NAMES, self.NAMES[:1], self.NAMES[::-1], self.NAMES[1:]])
+        self._move_due = 0.0
+
+    def tick(self, *, moves: bool = True) -> None:
+        """Lines are fed, and the driver does its work; twice a second something else is wanted."""
+        self.load.due()
+        self.listen()
+        self.job.driver.step(0.02)
+        now = time.monotonic()
+        if moves and now >= self._move_due:
+            self._move_due = now + 0.5
+            self.job.driver.want(*next(self._shapes))
+
+    def during(self, seconds: float, *, moves: bool = True) -> None:
+        """Go on for a while."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self.tick(moves=moves)
+
+    def listen(self) -> None:
+        """Slots report through their pipes, and stop when those are full."""
+        for _, pipe in self.job.slots.values():
+            with contextlib.suppress(EOFError, OSError):
+                while pipe.poll():
+                    pipe.recv()
+
+    def sweep(self, points: Sequence[str], *, hits: dict[str, int] | None = None) -> list[str]:
+        """Kill a slot at each of the points; those that it was killed at, in their order.
+
+        Both slots are on their way to a point of their own at any time.
+        """
+        waiting = collections.deque(points)
+        armed: dict[str, tuple[str, float]] = {}
+        died: list[str] = []
+        while waiting or armed:
+            for name in self.NAMES:
+                if name in armed and self._died(name):
+                    died.append(armed.pop(name)[0])
+                if name not in armed and (waiting or name not in self.job.slots):
+                    self._arm(name, waiting, armed, hits or OFTEN)
+                if name in armed:
+                    self._provoke(name, *armed[name])
+            self.tick()
+        for name in self.NAMES:
+            if name not in self.job.slots:
+                self.job.launch(name, armed_slots.eager)
+        return died
+
+    def _arm(self, name: str, waiting: Any, armed: dict[str, tuple[str, float]], hits: dict[str, int]) -> None:
+        if name in self.job.slots:
+            return
+        if not waiting:
+            self.job.launch(name, armed_slots.eager)
+            return
+        point = waiting.popleft()
+        count = self.dice.randint(1, hits.get(point, 1))
+        self.job.launch(name, functools.partial(armed_slots.dying, point, count))
+        armed[name] = point, time.monotonic()
+
+    def _died(self, name: str) -> bool:
+        """Whether it has ended; as it had to, for nobody else ends it."""
+        made, pipe = self.job.slots[name]
+        if made.exitcode is None:
+            return False
+        assert made.exitcode == -signal.SIGKILL, f"{name} ended with {made.exitcode}"
+        del self.job.slots[name]
+        pipe.close()
+        return True
+
+    def _provoke(self, name: str, point: str, since: float) -> None:
+        """Some points are reached only if somebody wants it so."""
+        waits = time.monotonic() - since
+        assert waits < PATIENCE, f"{name} did not come by {point!r} within {PATIENCE:.0f} s"
+        if waits < 1.0 or name not in self.job.slots:
+            return
+        if point == "gone":
+            log = self.job.driver.me.log
+            if log.living(name) in {log.owner(place) for place in log.holdings}:  # else nobody would fence it
+                self.job.lose(name)
+        elif point == "drained":
+            with contextlib.suppress(OSError):
+                self.job.slots[name][1].send(Stop(2.0))
+
+    def end(self) -> None:
+        """Everything comes to its end, and every table is restored once more."""
+        self.load.due()
+        self.load.flush()
+        deadline = time.monotonic() + 60
+        self.job.driver.want(*self.NAMES)
+        while not (self.job.driver.settled() and self.job.done()):
+            assert time.monotonic() < deadline, (self.job.driver.me.log.holdings, self.job.progress())
+            for _ in range(10):
+                self.listen()
+                self.job.driver.step(0.02)
+        self.job.driver.want(*reversed(self.NAMES))
+        self.job.driver.until(self.job.driver.settled)
+
+    # What must be right.
+
+    def table(self) -> dict[str, int]:
+        """The counts that the slots have."""
+        found: dict[str, int] = {}
+        for word in WORDS:
+            rows = [answer.rows for name in self.NAMES if (answer := self._ask(name, word)).found]
+            assert len(rows) == 1, f"{word} is had by {len(rows)} slots"
+            found |= {word: row["n"] for row in rows[0]}
+        return found
+
+    def _ask(self, name: str, word: str) -> Answer:
+        pipe = self.job.slots[name][1]
+        pipe.send(Ask(1, "counts", {"word": word, "label": word[0].upper()}))
+        while not isinstance(found := pipe.recv(), Answer):
+            pass
+        return found
+
+    def upserts(self) -> dict[str, list[int]]:
+        """By word, the counts in the order in which their readers see them."""
+        found: dict[str, list[int]] = {word: [] for word in WORDS}
+        for _, value in self.job.output("result"):
+            row = msgspec.json.decode(value or b"")
+            found[row["word"]].append(row["n"])
+        return found
+
+    def copies(self) -> collections.Counter[str]:
+        """How often each line has come out."""
+        return collections.Counter(msgspec.json.decode(value or b"")["line"] for _, value in self.job.output("copied"))
+
+
+@contextlib.contextmanager
+def crashing(document: dict[str, Any], seed: int = 1, **more: Any) -> Iterator[Crashing]:
+    """A job whose slots end with the block."""
+    job = RunningJob(document, partitions=PARTITIONS, **more)
+    try:
+        yield Crashing(job, seed)
+    finally:
+        job.close()
+
+
+def lost(found: collections.Counter[str], wanted: Iterable[str]) -> list[str]:
+    """Lines that didn't come out."""
+    return [line for line in wanted if not found[line]]
+
+
+def repeated(found: collections.Counter[str]) -> int:
+    """Records that came out once more."""
+    return sum(count - 1 for count in found.values())
