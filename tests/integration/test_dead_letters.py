@@ -15,6 +15,7 @@ from spillway.cli.main import app
 from spillway.cli.planning import questions
 from spillway.controllers import topics
 from spillway.controllers.protocol import messages
+from spillway.controllers.protocol.values import Owner, Partition
 from spillway.controllers.topics import Names, Topic
 from spillway.local.broker import Broker
 from spillway.model import kafka
@@ -222,6 +223,19 @@ def test_a_message_is_decoded_as_the_job_decodes_it_now_and_meets_the_rows_of_th
     failed.plan(2, ("k string, a bigint", "k string, a string"), ("(n - a)", "(n - cast(a as bigint) + 5)"))
     assert _spillway("replay", failed.file, "-o", "json")["failed"] == 0
     assert failed.read(f"{failed.name}-raw") == [b'{"k":"y","q":20}']
+
+
+def test_while_programs_change_nothing_is_replayed(failed: _Failed) -> None:
+    failed.fail(BAD[0])
+    where, owner = Partition("counts", 0), Owner("w0.0", 1)
+    failed.send(*control.record(failed.names, messages.Join("w0.0", "process")))
+    failed.send(*control.record(failed.names, messages.Prepare(1, where, 1, owner, failed.programs[1].id)))
+    failed.send(*control.record(failed.names, messages.Prepared(where, 1, owner)))
+    failed.send(*control.record(failed.names, messages.Assign(1, where, 1, owner, failed.programs[1].id, 0, False)))
+    assert "go back" in _spillway("replay", failed.file, "--dry-run")
+    failed.plan(2, ("sum(q) as total", "max(q) as total"))
+
+    assert "partitions such as counts/0 (1 in all)" in _spillway("replay", failed.file, code=2)
 
 
 def test_a_job_is_named_and_found_without_its_manifest(failed: _Failed, broker: Broker) -> None:

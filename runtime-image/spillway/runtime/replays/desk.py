@@ -106,18 +106,27 @@ class Desk:
         self._done()
 
     def plan(self) -> messages.Plan:
-        """What the job runs now, or ran last."""
+        """What the job runs now, or ran last; raises RetryError while its programs change."""
         log = control.ControlLog(self._access, self._names)
         try:
-            plan = log.restored().plan
+            state = log.restored()
         except KafkaException as error:
             message = f"the control log {self._names.control!r} can't be read: {error.args[0].str()}"
             raise RetryError(message) from None
         finally:
             log.close()
+        plan = state.plan
         if plan is None:
             message = f"the control log {self._names.control!r} has no plan: this job has never run"
             raise NeverRanError(message)
+        new = {segment.program for segment in plan.segments}
+        old = sorted({str(where) for where, holding in state.holdings.items() if holding.program not in new})
+        if old:
+            message = (
+                f"the job is changing: partitions such as {old[0]} ({len(old)} in all) run programs of an older plan,"
+                " which may read other rows; try again when they have changed"
+            )
+            raise RetryError(message)
         return plan
 
     def routes(self, offsets: Sequence[int], plan: messages.Plan) -> list[tuple[int, Route]]:
