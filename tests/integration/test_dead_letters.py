@@ -229,9 +229,7 @@ def test_while_programs_change_nothing_is_replayed(failed: _Failed) -> None:
     failed.fail(BAD[0])
     where, owner = Partition("counts", 0), Owner("w0.0", 1)
     failed.send(*control.record(failed.names, messages.Join("w0.0", "process")))
-    failed.send(*control.record(failed.names, messages.Prepare(1, where, 1, owner, failed.programs[1].id)))
-    failed.send(*control.record(failed.names, messages.Prepared(where, 1, owner)))
-    failed.send(*control.record(failed.names, messages.Assign(1, where, 1, owner, failed.programs[1].id, 0, False)))
+    failed.send(*control.record(failed.names, messages.Assign(1, where, 1, owner, failed.programs[1].id, 0, True)))
     assert "go back" in _spillway("replay", failed.file, "--dry-run")
     failed.plan(2, ("sum(q) as total", "max(q) as total"))
 
