@@ -9,12 +9,13 @@ from __future__ import annotations
 import collections
 import time
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from confluent_kafka import OFFSET_BEGINNING as BEGINNING
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka.admin import OffsetSpec
 
 from spillway.bench.verifier.records import Record
+from spillway.runtime import clients
 from spillway.runtime.clients import Access
 
 Where = tuple[str, int]
@@ -80,6 +81,7 @@ class Reader:
                 "enable.partition.eof": True,
             }
         )
+        self._admin = clients.admin(access)
         self._topics = list(dict.fromkeys(topics))
         self._ended: set[Where] = set()
         self._assigned: set[Where] = set()
@@ -111,11 +113,14 @@ class Reader:
 
     def ends(self) -> Mapping[Where, tuple[int, int]]:
         """Of each partition the first offset, and the next one."""
-        answers: dict[Where, Any] = {
-            where: self._consumer.get_watermark_offsets(TopicPartition(*where), timeout=PATIENCE)
-            for where in sorted(self._assigned)
-        }
-        return answers
+        # Not asked of the consumer: its connection is busy waiting for messages, half a second for each partition.
+        first, end = (self._offsets(spec) for spec in (OffsetSpec.earliest(), OffsetSpec.latest()))
+        return {where: (first[where], end[where]) for where in self._assigned}
+
+    def _offsets(self, spec: OffsetSpec) -> dict[Where, int]:
+        asked = {TopicPartition(*where): spec for where in self._assigned}
+        answers = self._admin.list_offsets(asked, request_timeout=PATIENCE) if asked else {}
+        return {(where.topic, where.partition): int(answer.result().offset) for where, answer in answers.items()}
 
     def to_the_end(self) -> None:
         """Read until the client has met the end of every partition."""
