@@ -28,7 +28,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
-from spillway.bench.record import figures, jobs, logs, systems
+from spillway.bench.record import drains, figures, jobs, logs, systems
 from spillway.bench.record.figures import Figure
 from spillway.bench.record.logs import Record
 from spillway.bench.record.schedule import LATEST, Lateness, Schedule
@@ -136,7 +136,8 @@ def run(bootstrap: str, seconds: float, *, frame: int, deadline: float = 0.0, st
             system.look()
             time.sleep(0.05)
             if not stopped and time.time() > schedule.due(count // 2):
-                system.pause(stop)
+                with drains.stopped(system.processes):
+                    time.sleep(stop)
                 stopped = True
         cpu = (system.cpu() - cpu) / (until - schedule.start)
         read = {

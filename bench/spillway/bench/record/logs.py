@@ -53,10 +53,10 @@ def producer(bootstrap: str, settings: Settings = NONE) -> Producer:
     return Producer({"bootstrap.servers": bootstrap, "log_level": 0, "enable.idempotence": True, **settings})
 
 
-def fill(bootstrap: str, topic: str, workload: str, count: int, partitions: int = PARTITIONS) -> None:
-    """Write the first events of a workload, evenly over the partitions, one for each millisecond of event time."""
+def fill(bootstrap: str, topic: str, workload: str, first: int, count: int, partitions: int = PARTITIONS) -> None:
+    """Write events of a workload, evenly over the partitions, one for each millisecond of event time."""
     client = producer(bootstrap, {"linger.ms": 20, "compression.type": "lz4", "batch.size": 262_144})
-    for number, event in enumerate(itertools.islice(EVENTS[workload](), count)):
+    for number, event in enumerate(itertools.islice(EVENTS[workload](), first, first + count), first):
         _produce(client, topic, event.at(events.START_MS + number), number % partitions)
     _flushed(client)
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable
 
-from spillway.bench.record import jobs, logs, processes, programs, systems
+from spillway.bench.record import drains, jobs, logs, processes, programs, systems
 from spillway.bench.record.figures import Figure, measured, of
 from spillway.bench.record.meter import Meter, access
 from spillway.model.streamjob import StreamJob
@@ -33,13 +33,14 @@ def main(seconds: float, rounds: int, done: Callable[[str], None]) -> list[Figur
     """All parts in turn, each in a process of its own."""
     count = int(seconds * 40_000)  # eight parts a round, each at some 300 000 records a second
     with systems.broker() as bootstrap:
-        source = systems.filled(bootstrap, "orders", count)
+        source = systems.created_one(bootstrap)
+        processes.fresh(logs.fill, bootstrap, source, "orders", 0, count)
         cases = {
             "in memory": lambda: processes.fresh(in_memory, count),
             "consume": lambda: processes.fresh(consumed, bootstrap, source, count),
             "produce": lambda: processes.fresh(produced, bootstrap, systems.created_one(bootstrap), count),
             "bare loop": lambda: processes.fresh(bare, bootstrap, source, systems.created_one(bootstrap), count),
-            "slot": lambda: slot(bootstrap, source, count),
+            "slot": lambda: slot(bootstrap, count),
             "yardstick": lambda: processes.fresh(processes.yardstick) * 1000,
         }
         found = measured(cases, rounds, done)
@@ -55,10 +56,10 @@ def main(seconds: float, rounds: int, done: Callable[[str], None]) -> list[Figur
     ]
 
 
-def slot(bootstrap: str, source: str, count: int) -> float:
+def slot(bootstrap: str, count: int) -> float:
     """A whole slot."""
-    with systems.System(jobs.CHAIN, bootstrap, source) as system:
-        return systems.drained(system, bootstrap, system.output, count, count).micros
+    with systems.System(jobs.CHAIN, bootstrap, systems.created_one(bootstrap)) as system:
+        return drains.drained(system, bootstrap, "orders", count, int).micros
 
 
 def in_memory(count: int) -> float:

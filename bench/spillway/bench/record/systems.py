@@ -1,9 +1,4 @@
-"""The system under test: a job in slot processes, on a real broker, as it is deployed; looked at from outside.
-
-A run that is *drained* reads a topic that was filled before, by a process that has ended, so nobody but the broker and
-the slots works. Processor time is read when the output begins to grow, and when all of it is there: so what it takes to
-start is not in it, for us as for others.
-"""
+"""The system under test: a job in slot processes, on a real broker, as it is deployed; looked at from outside."""
 
 from __future__ import annotations
 
@@ -12,11 +7,8 @@ import itertools
 import multiprocessing
 import multiprocessing.connection
 import multiprocessing.process
-import os
-import signal
 import time
 from collections.abc import Iterator
-from typing import NamedTuple, Protocol
 
 from spillway.bench.record import events, jobs, logs, processes
 from spillway.bench.record.jobs import Case
@@ -31,42 +23,13 @@ from spillway.runtime.slots import messages, process
 from spillway.runtime.slots.settings import Settings
 
 PATIENCE = 120.0
-LOOK = 0.02  # seconds between two looks at the output: a hundredth of the shortest runs
+LOOK = 0.02
 
 _runs = itertools.count(1)
 
 
-class StalledError(Exception):
-    """The output did not come, or the slot ended."""
-
-
-class Drain(NamedTuple):
-    """What it took to work through a topic, from its first results on.
-
-    Attributes:
-        records: that came in.
-        cpu: seconds of processor time of each slot.
-        wall: seconds.
-    """
-
-    records: float
-    cpu: tuple[float, ...]
-    wall: float
-
-    @property
-    def micros(self) -> float:
-        """Of processor time for each record, all slots together."""
-        return sum(self.cpu) / self.records * 1e6
-
-    @property
-    def busiest(self) -> float:
-        """The same of the slot that has the most: what the others have to wait for."""
-        return max(self.cpu) / self.records * 1e6
-
-    @property
-    def rate(self) -> float:
-        """Records in a second of wall time."""
-        return self.records / self.wall
+class EndedError(Exception):
+    """A slot ended, or does not work."""
 
 
 @contextlib.contextmanager
@@ -94,28 +57,9 @@ def created_one(bootstrap: str) -> str:
     return name
 
 
-def filled(bootstrap: str, workload: str, count: int) -> str:
-    """A topic with the first events of a workload, written by a process of its own."""
-    topic = f"{workload}.{next(_runs)}"
-    created(bootstrap, topic)
-    processes.fresh(logs.fill, bootstrap, topic, workload, count)
-    return topic
-
-
 def run_name() -> str:
     """A name that no other run of this broker has."""
     return f"run{next(_runs)}"
-
-
-class Subject(Protocol):
-    """What can be measured."""
-
-    @property
-    def processes(self) -> tuple[int, ...]:
-        """Process ids; what they have started counts too."""
-
-    def look(self) -> None:
-        """Raise if it has ended."""
 
 
 class System:
@@ -191,15 +135,7 @@ class System:
             time.sleep(LOOK)
             if time.monotonic() > patience:
                 message = f"{self.run}: not all of {wanted} partitions are worked on after {PATIENCE:.0f} s"
-                raise StalledError(message)
-
-    def pause(self, seconds: float) -> None:
-        """Stop the slots for so long, as a machine does that swaps."""
-        for process_id in self.processes:
-            os.kill(process_id, signal.SIGSTOP)
-        time.sleep(seconds)
-        for process_id in self.processes:
-            os.kill(process_id, signal.SIGCONT)
+                raise EndedError(message)
 
     def look(self) -> None:
         """Hear what slots tell, so that pipes don't fill up; raise if one has ended."""
@@ -212,30 +148,4 @@ class System:
         for started in self._processes:
             if not started.is_alive():
                 message = f"slot process {started.pid} of {self.run} ended with {started.exitcode}"
-                raise StalledError(message)
-
-
-def drained(system: Subject, bootstrap: str, topic: str, records: int, outputs: int) -> Drain:
-    """What a running system takes until so many messages are in its output, made of so many records."""
-    watch = logs.Watch(bootstrap, topic)
-    begun: tuple[int, float, tuple[float, ...]] | None = None
-    patience = time.monotonic() + PATIENCE
-    while True:
-        system.look()
-        count, now = watch.count(), time.monotonic()
-        cpu = tuple(processes.total(processes.cpu, processes.tree(one)) for one in system.processes)
-        if begun is None and count:
-            begun = count, now, cpu
-        if count >= outputs:
-            break
-        if now > patience:
-            message = f"topic {topic!r} has {count} of {outputs} messages after {PATIENCE:.0f} s"
-            raise StalledError(message)
-        time.sleep(LOOK)
-    watch.close()
-    first, since, before = begun or (count, now, cpu)
-    if first >= outputs:
-        message = f"topic {topic!r} was complete at the first look: {records} records are too few for a figure"
-        raise StalledError(message)
-    share = (count - first) / outputs
-    return Drain(records * share, tuple(b - a for a, b in zip(before, cpu, strict=True)), now - since)
+                raise EndedError(message)
