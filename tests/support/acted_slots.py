@@ -13,6 +13,7 @@ list of steps. The last life is played again and again. What each life was start
     ["hang"]                    never comes back from C, and holds the GIL
     ["backtrack"]               the same within a user's function that a program has called
     ["half"]                    tells half of a large message, and stops there
+    ["wait"]                    tells nothing more, but runs
     ["serve"]                   reports and answers until it is stopped, then ends in order
     ["linger"]                  the same, but ends only when it is killed
 """
@@ -147,6 +148,9 @@ class Actor:
     def do_half(self) -> None:
         os.write(self._pipe.fileno(), (1_000_000).to_bytes(4, "big") + b"half")
         self.do_hang()
+
+    def do_wait(self) -> None:
+        time.sleep(1000)
 
     def do_serve(self) -> None:
         self._serve(stops=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import pickle
 import struct
+import time
 
 import pytest
 
@@ -55,6 +56,18 @@ def test_what_was_half_written_is_no_note(written: tuple[int, int, int, bytes]) 
     struct.pack_into("=qqi64s", ledger._memory, 0, *written)  # noqa: SLF001
 
     assert ledger.read() is None
+
+
+def test_a_sign_of_life_leaves_the_note_as_it_is() -> None:
+    ledger = Ledger()
+    assert ledger.beaten == 0
+
+    ledger.note("a" * 64, 7, 1, 2)
+    before = time.monotonic()
+    ledger.beat()
+
+    assert before <= ledger.beaten <= time.monotonic()
+    assert ledger.read() == Suspect("a" * 64, 7, 1, 2)
 
 
 def test_it_is_handed_to_a_process_that_starts_and_nowhere_else() -> None:

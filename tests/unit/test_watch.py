@@ -62,16 +62,18 @@ def test_of_a_batch_that_hangs_the_culprit_is_found() -> None:
     assert went(running) == [0, 2]
 
 
-@pytest.mark.usefixtures("watched")
 def test_many_calls_that_take_long_together_are_left_alone() -> None:
     def slow(record: dict[str, Any]) -> dict[str, Any]:
-        time.sleep(LIMIT / 4)
+        time.sleep(0.1)
         return record
 
-    running = stuck.run(slow, list(range(10)))
+    watching = Watch(1.0)  # so much longer than one, that the machine may be busy with something else
+    watching.start()
+    running = stuck.run(slow, list(range(13)))
+    watching.stop()
 
     assert running.letters == []
-    assert went(running) == list(range(10))
+    assert went(running) == list(range(13))
 
 
 @pytest.mark.usefixtures("watched")
@@ -79,12 +81,17 @@ def test_what_is_no_call_of_a_user_is_left_alone_however_long_it_takes() -> None
     time.sleep(2 * LIMIT)
 
 
-def test_a_signal_alone_breaks_nothing_off(watched: Watch) -> None:
+def test_a_signal_alone_breaks_nothing_off() -> None:
+    watching = Watch()
+    watching.start()
+
     def quick(record: dict[str, Any]) -> dict[str, Any]:
+        watching._look(0.0)  # noqa: SLF001 - it has seen the call, and found nothing wrong with it
         signal.raise_signal(signal.SIGUSR1)
         return record
 
     running = stuck.run(quick, [0, 1, 2])
+    watching.stop()
 
     assert running.letters == []
 
@@ -143,6 +150,37 @@ def test_code_of_ours_above_a_call_is_not_broken_off(watched: Watch) -> None:
 
     assert ours["done"] == [True]
     assert len(running.letters) == 1
+
+
+def test_while_a_program_is_at_work_the_watch_tells_so_in_its_stead() -> None:
+    def slow(record: dict[str, Any]) -> dict[str, Any]:
+        time.sleep(0.1)
+        return record
+
+    told: list[float] = []
+    watching = Watch(1.0, still=lambda: told.append(time.monotonic()))
+    watching.start()
+    time.sleep(0.2)
+    began = time.monotonic()
+    stuck.run(slow, list(range(8)))
+    ended = time.monotonic()
+    watching.stop()
+
+    assert told
+    assert all(began < at < ended for at in told)
+
+
+def test_a_watch_whose_word_fails_goes_on_watching(caplog: pytest.LogCaptureFixture) -> None:
+    def fails() -> None:
+        raise ValueError
+
+    watching = Watch(LIMIT, still=fails)
+    watching.start()
+    running = stuck.run(stuck.sleeps, [0, 1, 2])
+    watching.stop()
+
+    assert len(running.letters) == 1
+    assert "the watch could not look" in caplog.text
 
 
 def test_once_it_is_stopped_its_signal_has_no_effect() -> None:

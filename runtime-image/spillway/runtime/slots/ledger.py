@@ -24,18 +24,21 @@ from __future__ import annotations
 
 import multiprocessing.sharedctypes
 import struct
+import time
 
 from spillway.runtime.slots.settings import Suspect
 
 # Bytes; names of operators have 50 letters of ASCII at the most.
 LONGEST_SEGMENT = 64
-_NOTE = struct.Struct(f"=qqi{LONGEST_SEGMENT}s")
+_NOTE = struct.Struct(f"=qqi{LONGEST_SEGMENT}s")  # start and stop, number of the partition, segment
 _CLEAR = struct.Struct("=qq")
-_note, _clear = _NOTE.pack_into, _CLEAR.pack_into
+_BEAT = struct.Struct("=d")
+_BEAT_AT = 88  # after the note, where a number of eight bytes is written as one
+_note, _clear, _beat = _NOTE.pack_into, _CLEAR.pack_into, _BEAT.pack_into
 
 
 class Ledger:
-    """One note. Made by the worker, written by the slot, read by the worker when the slot is no more.
+    """One note, and a sign of life. Made by the worker, written by the slot, read by the worker, whenever it likes.
 
     It can be pickled only for a process that is being started.
     """
@@ -43,7 +46,7 @@ class Ledger:
     __slots__ = ("_memory",)
 
     def __init__(self) -> None:
-        self._memory = multiprocessing.sharedctypes.RawArray("c", _NOTE.size)
+        self._memory = multiprocessing.sharedctypes.RawArray("c", _BEAT_AT + _BEAT.size)
 
     def note(self, segment: str, number: int, start: int, stop: int) -> None:
         """The messages of a partition from offset `start` up to, without, `stop` come next."""
@@ -58,3 +61,13 @@ class Ledger:
         start, stop, number, name = _NOTE.unpack_from(self._memory)
         segment = name.rstrip(b"\0").decode(errors="replace")
         return Suspect(segment, number, start, stop) if segment and 0 <= start < stop and number >= 0 else None
+
+    def beat(self) -> None:
+        """Threads of this process get to run."""
+        _beat(self._memory, _BEAT_AT, time.monotonic())
+
+    @property
+    def beaten(self) -> float:
+        """When that was the last time, by the monotonic clock, which all processes share; 0 if it never was."""
+        (at,) = _BEAT.unpack_from(self._memory, _BEAT_AT)
+        return float(at)

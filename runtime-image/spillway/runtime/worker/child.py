@@ -18,11 +18,14 @@ import multiprocessing
 import os
 import signal
 import sys
+import threading
+import time
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 
 from spillway.model.errors import SpillwayError
 from spillway.runtime import logs
+from spillway.runtime.slots.ledger import Ledger
 from spillway.runtime.slots.settings import Settings
 
 Work = Callable[[Settings, "Connection[object, object]"], None]
@@ -31,6 +34,8 @@ _SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
 # On this signal, a slot that hangs writes where it is, whoever holds the GIL: the handler is in C.
 TELL_WHERE = signal.SIGUSR2
 ENDINGS = (signal.SIGINT, signal.SIGTERM)
+# Seconds between two signs of life: a small part of what the worker waits for one (`supervisor.HELD`).
+BEAT = 0.5
 
 _log = logging.getLogger(__name__)
 
@@ -52,6 +57,8 @@ def run(work: Work, settings: Settings, pipe: Connection[object, object]) -> Non
     faulthandler.register(TELL_WHERE)
     os.set_inheritable(pipe.fileno(), False)  # what a user's code starts must not keep it open
     logs.begin(settings.slot)
+    if settings.ledger is not None:
+        threading.Thread(target=_beat, args=(settings.ledger,), name="heart", daemon=True).start()
     try:
         work(settings, pipe)
     except SpillwayError as error:
@@ -60,6 +67,13 @@ def run(work: Work, settings: Settings, pipe: Connection[object, object]) -> Non
     except Exception:
         _log.exception("ended by an error that nobody foresaw")
         sys.exit(1)
+
+
+def _beat(ledger: Ledger) -> None:
+    """In a thread: as long as this gets to run, no C code holds the GIL for good."""
+    while True:
+        ledger.beat()
+        time.sleep(BEAT)
 
 
 def _end_with_the_worker() -> None:

@@ -85,6 +85,11 @@ class Life:
         """What it is processing, or was when it ended."""
         return self._ledger.read()
 
+    @property
+    def beaten(self) -> float:
+        """When its threads got to run the last time, by the monotonic clock; 0 as long as none has."""
+        return self._ledger.beaten
+
     def stop(self, seconds: float) -> None:
         """Ask it to give everything away, and to end within so many seconds."""
         self._tell(Stop(seconds))

@@ -1,11 +1,12 @@
 """Keeps the slots of a worker running: starts them, starts them again when they end, and ends them in order.
 
-A slot that tells nothing for `SILENT` hangs where nothing in its process can see it: in C code that holds the GIL. It
-is asked where it is, by a signal whose handler is in C, and killed. Whatever it was that ended a slot: messages that
-it was at become suspects of those that come after it (`suspects`).
+Two kinds of slots that don't end by themselves are killed. One whose threads don't get to run any more (`HELD`): C code
+that a user's function has called holds the GIL, and nothing within the process can do anything about it. And one that
+was at work, runs, but has told nothing for very long (`SILENT`). Both are asked before where they are, by a signal
+whose handler is in C. Whatever it was that ended a slot: messages that it was at become suspects of those that come
+after it (`suspects`).
 
-Before its first report a slot is left alone, because it may wait for Kafka as long as that takes. What imports of a
-user's functions do to it then is not seen here; but it is never ready.
+Before its first report a slot may be silent as long as it takes Kafka to be there.
 """
 
 from __future__ import annotations
@@ -26,9 +27,13 @@ from spillway.runtime.worker.life import Life
 from spillway.runtime.worker.restarts import Restarts
 from spillway.runtime.worker.suspects import Suspects
 
-# Seconds. A slot reports four times a second, and its own watch ends it after 60 s in one call; the driver has taken
-# its partitions over after 3 s. Shorter: a machine that is overloaded would lose slots that only crawl.
-SILENT = 60.0
+# Seconds without a sign of life, of which there are two in each. By then the driver has long given the partitions to
+# others. Shorter: a machine that is overloaded would lose slots that only crawl, and starting them anew is more load.
+HELD = 20.0
+# Seconds without a report, of which there are four in each, though there are signs of life. A loop that waits for a
+# broker tells nothing either, and goes on at once when that is back, where a new process would restore all tables; so
+# this is longer than brokers are away, and only for what nobody foresaw. After a tenth of it we say that it is silent.
+SILENT = 600.0
 # Seconds between asking a slot where it is and killing it. If we have been asleep ourselves, what it told meanwhile is
 # read by then.
 LAST_CHANCE = 1.0
@@ -59,7 +64,7 @@ class Seat:
         life: its process; None between two.
         due: when the next one is started.
         asked: when the process was asked where it hangs.
-        warned: whether it was said that it takes long to join.
+        warned: whether it was said that it tells nothing.
         ends: how often it ended by itself, and how.
         restarts: how long to wait.
     """
@@ -89,6 +94,7 @@ class Supervisor:
         slots: Sequence[str],
         heard: Callable[[Life, Report], None],
         *,
+        held: float = HELD,
         silent: float = SILENT,
     ) -> None:
         """`settings` are those of every slot but for its name; `heard` gets their reports, in other threads."""
@@ -96,7 +102,7 @@ class Supervisor:
         self.turned = time.monotonic()
         self.suspects = Suspects()
         self._work, self._settings, self._heard = work, settings, heard
-        self._silent = silent
+        self._held, self._silent = held, silent
 
     def run(self, asked: Callable[[], int], grace: float) -> bool:
         """Until it has been asked to end, then for the grace period at the most; whether all slots ended in order."""
@@ -143,15 +149,24 @@ class Supervisor:
     def _look(self, seat: Seat, life: Life, now: float) -> None:
         if life.code is not None:
             self._ended(seat, life, life.code, now)
-        elif now - life.told < self._silent:
-            seat.asked = None
-        elif life.report is None:
-            if not seat.warned:
-                seat.warned = True
-                _log.warning("%s has not joined within %g s: it waits for Kafka, or hangs", seat.name, self._silent)
-        elif seat.asked is None:
+            return
+        beaten, quiet = life.beaten, now - life.told
+        held = now - max(beaten, life.told) if beaten else 0.0
+        if held >= self._held or (quiet >= self._silent and life.report is not None):
+            self._hung(seat, life, now, max(held, quiet))
+            return
+        seat.asked = None
+        if quiet < self._silent / 10:
+            seat.warned = False
+        elif not seat.warned:
+            seat.warned = True
+            what = "has not joined yet" if life.report is None else "tells nothing"
+            _log.warning("%s %s, for %.1f s: it runs, and may wait for Kafka", seat.name, what, quiet)
+
+    def _hung(self, seat: Seat, life: Life, now: float, quiet: float) -> None:
+        if seat.asked is None:
             seat.asked = now
-            _log.error("%s has told nothing for %.1f s; where it hangs:", seat.name, now - life.told)
+            _log.error("%s has given no sign of life for %.1f s; where it hangs:", seat.name, quiet)
             life.ask_where()
         elif now - seat.asked >= LAST_CHANCE:
             life.kill()
