@@ -23,6 +23,7 @@ from spillway.runtime.telemetry import Flow, Latency, Place
 SPAN = 2.0
 LATENCIES = 10.0
 PAIR = 0.4  # reports come each 250 ms, so the one before the newest is within, and the one before that is not
+FRESH = 2.0  # older reports say how it was, and not how it is; the same as what decisions call stale
 # Of the partitions of a topic, whose ends must be known for its rate; the others are taken to be as the mean of those.
 KNOWN = 0.5
 
@@ -112,7 +113,8 @@ class Seen:
 
 def look(reports: Reports, state: log.State, programs: Mapping[str, Program], now: float) -> Seen:
     """What can be told now; `programs` are those of the plan, by segment."""
-    living = [owner for slot in state.members if (owner := state.living(slot))]
+    owners = [owner for slot in state.members if (owner := state.living(slot))]
+    living = [owner for owner in owners if (last := reports.last(owner)) and now - last.at < FRESH]
     held: dict[Owner, set[tuple[Partition, int]]] = {}
     for place, holding in state.holdings.items():
         held.setdefault(holding.owner, set()).add((place, holding.epoch))

@@ -16,7 +16,7 @@ from spillway.controllers.planning import jobs, planner
 from spillway.controllers.planning import plan as planning
 from spillway.controllers.planning.problem import Problem, Room, Traits
 from spillway.controllers.protocol import messages
-from spillway.controllers.topics import Names
+from spillway.controllers.topics import Names, Topic
 from spillway.model.errors import TerminalError
 from spillway.model.operators import Paradigm
 from spillway.model.streamjob import StreamJob
@@ -48,8 +48,7 @@ def problem(job: StreamJob, counts: Mapping[str, int]) -> Problem:
         for node in asked.flow.nodes
         if node.name not in asked.topics
     }
-    topics = {part.name: part.topic for part in spec.streams} | {part.name: part.topic for part in spec.tables}
-    known = {name: counts[topic] for name, topic in topics.items() if topic in counts}
+    known = {name: counts[topic] for name, topic in topics(job).items() if topic in counts}
     sources = {node.name for node in asked.flow.sources}
     return dataclasses.replace(
         asked,
@@ -76,13 +75,21 @@ class Made:
 
 
 def made(
-    job: StreamJob, digests: Mapping[str, str], counts: Mapping[str, int], width: int, before: messages.Plan | None
+    job: StreamJob,
+    digests: Mapping[str, str],
+    there: Mapping[str, Topic],
+    width: int,
+    before: messages.Plan | None,
 ) -> Made:
     """The plan of a job, with the segments of the one before if it has the same operators.
+
+    `there` are the user's topics, as they are. Those that the plan before has read keep their identity, whatever is
+    there now: positions are positions in those.
 
     Raises:
         PlanError: if there is none.
     """
+    counts = {name: topic.partitions for name, topic in there.items()}
     asked = problem(job, counts)
     kept = _kept(job, digests, before)
     if kept is not None and before is not None:
@@ -99,6 +106,8 @@ def made(
         segments = {one.name: one.operators for one in planned.plan.segments}
         programs, sentence = cutting.cut(job.spec, segments, digests), planned.sentence
     names = Names.of(job)
+    identities = {name: topic.identity for name, topic in there.items() if name in inputs(job)}
+    identities |= dict(before.topics) if before else {}
     text = job.spec.model_dump_json(by_alias=True, exclude_none=True)
     if len(text) > messages.LONGEST_SPEC:
         message = f"the spec takes {len(text)} characters as JSON, and a plan has room for {messages.LONGEST_SPEC}"
@@ -110,8 +119,19 @@ def made(
         width,
         tuple(_segment(program, names, settings, counts, width) for program in programs),
         tuple(sorted(digests.items())),
+        tuple(sorted(identities.items())),
     )
     return Made(written, programs, sentence)
+
+
+def topics(job: StreamJob) -> dict[str, str]:
+    """The user's topics that are read, by stream or table."""
+    return {one.name: one.topic for one in job.spec.streams} | {one.name: one.topic for one in job.spec.tables}
+
+
+def inputs(job: StreamJob) -> set[str]:
+    """The user's topics that are read."""
+    return set(topics(job).values())
 
 
 def _kept(job: StreamJob, digests: Mapping[str, str], before: messages.Plan | None) -> tuple[Program, ...] | None:
@@ -152,8 +172,8 @@ def _segment(
 
 
 def same(one: messages.Plan | None, other: messages.Plan) -> bool:
-    """Whether two plans run the same programs on the same partitions."""
-    return one is not None and _runs(one) == _runs(other)
+    """Whether two plans run the same programs on the same partitions of the same topics."""
+    return one is not None and _runs(one) == _runs(other) and one.topics == other.topics
 
 
 def _runs(plan: messages.Plan) -> dict[str, tuple[str, int]]:

@@ -1,0 +1,125 @@
+"""What records cost, and how many come of one: as it is believed, corrected by what is measured. Pure.
+
+Planning speaks of segments here: what is fused stays fused while a job runs. What a segment is measured to cost is
+kept as a factor on what was believed, because time is measured for a segment as a whole, and planning wants it divided
+into records and frames:
+
+    factor = what a record takes of a slot / what the plan said it would, times the factor of that plan
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from spillway.controllers.costmodel import chaining
+from spillway.controllers.costmodel.flow import Flow, Node
+from spillway.controllers.planning.plan import Plan
+from spillway.controllers.planning.problem import Problem, Traits
+from spillway.controllers.protocol import messages
+from spillway.model.operators import Paradigm
+from spillway.runtime.driver.observing import Work
+from spillway.simulation import jobs
+
+# Seconds over which costs are smoothed: timing 1 record in 64 is off by some per cent, over five seconds by below one.
+LEARN = 5.0
+BUSY = 0.05  # of a slot; what is measured of less work is mostly its error
+SAME = 0.01  # costs that differ by less are the same: a plan with headroom does not depend on a per cent
+
+
+class Beliefs:
+    """What is known of the segments of one plan."""
+
+    def __init__(self, asked: Problem, plan: messages.Plan) -> None:
+        """`asked` has the operators with what they are believed to cost."""
+        self._problem = _of_segments(asked, plan)
+        self._factors: dict[str, float] = {}
+        self._gains: dict[str, float] = {}  # by output
+        self._each: dict[str, float] = {}
+        self._known = self._problem
+        self._made_with: dict[str, float] = {}
+        self._gained_with: dict[str, float] = {}
+        self._planned: Plan | None = None
+        self._planned_with: dict[str, float] = {}
+
+    @property
+    def problem(self) -> Problem:
+        """What planning is asked, with costs as they are known by now."""
+        changed = _differ(self._factors, self._made_with) or _differ(self._gains, self._gained_with)
+        if changed:
+            self._made_with, self._gained_with = dict(self._factors), dict(self._gains)
+            self._known = dataclasses.replace(
+                self._problem, flow=Flow(self._corrected(node) for node in self._problem.flow.nodes)
+            )
+        return self._known
+
+    @property
+    def segments(self) -> tuple[Node, ...]:
+        """The segments as planning sees them; topics are none."""
+        return tuple(node for node in self._known.flow.nodes if node.name not in self._known.topics)
+
+    def planned(self, plan: Plan | None) -> None:
+        """This plan was made of the problem as it was last."""
+        if plan is not self._planned:
+            self._planned, self._planned_with = plan, dict(self._made_with)
+
+    def learn(self, works: Mapping[str, Work], seconds: float) -> None:
+        """What was measured, so many seconds after the last time."""
+        share = 1 - math.exp(-max(0.0, seconds) / LEARN)
+        for name, work in works.items():
+            cost = work.cost
+            if cost is None or work.busy < BUSY or not 0 < cost < math.inf:
+                continue
+            each = 1 / cost
+            self._each[name] = _smoothed(self._each.get(name), each, share)
+            believed = self._believed(name)
+            if believed:
+                self._factors[name] = self._planned_with.get(name, 1.0) * believed / self._each[name]
+            self._learn_gains(name, work, share)
+
+    def each(self, name: str) -> float | None:
+        """Records per second of one slot: as measured, else as believed."""
+        return self._each.get(name) or self._believed(name)
+
+    def _believed(self, name: str) -> float | None:
+        found = next((one for one in self._planned.segments if one.name == name), None) if self._planned else None
+        each = found.load.capacity / found.parallelism if found else 0.0
+        return each if 0 < each < math.inf else None
+
+    def _learn_gains(self, name: str, work: Work, share: float) -> None:
+        node = next((node for node in self._problem.flow.nodes if node.name == name), None)
+        for output in node.outputs if node else ():
+            flow = work.flows.get(output.name)
+            if flow is not None:
+                gain = flow.went / work.came
+                self._gains[output.name] = _smoothed(self._gains.get(output.name), gain, share)
+
+    def _corrected(self, node: Node) -> Node:
+        dearer = jobs.dearer(node, self._factors.get(node.name, 1.0))
+        outputs = tuple(
+            dataclasses.replace(output, selectivity=self._gains.get(output.name, output.selectivity))
+            for output in dearer.outputs
+        )
+        return dataclasses.replace(dearer, outputs=outputs)
+
+
+def _smoothed(before: float | None, now: float, share: float) -> float:
+    return now if before is None else before + share * (now - before)
+
+
+def _differ(one: Mapping[str, float], other: Mapping[str, float]) -> bool:
+    return any(abs(value - other.get(name, 0.0)) > SAME * max(abs(value), 1e-9) for name, value in one.items())
+
+
+def _of_segments(asked: Problem, plan: messages.Plan) -> Problem:
+    """The problem with a plan's segments for operators: none is fused with another, nor taken apart."""
+    nodes = {node.name for node in asked.flow.nodes} - asked.topics
+    groups = {one.name: one.operators for one in plan.segments if nodes.issuperset(one.operators)}
+    traits = {
+        name: dataclasses.replace(asked.traits.get(name, Traits()), keyed=True, pinned=Paradigm.RECORD, batchable=False)
+        for name in nodes
+    }
+    flow = chaining.fused(asked.flow, groups)
+    return dataclasses.replace(asked, flow=flow, traits=MappingProxyType(traits))

@@ -1,0 +1,58 @@
+"""The programs of all plans that the log has, by the hashes that stand there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from spillway.controllers.protocol import log, messages
+from spillway.controllers.protocol.values import Partition
+from spillway.controllers.rollout import Shape
+from spillway.controllers.topics import Names
+from spillway.runtime import task
+from spillway.runtime.driver import shapes
+from spillway.runtime.programs.program import Program
+from spillway.runtime.slots import library
+
+
+class Catalogue:
+    """Cut once for each plan."""
+
+    def __init__(self, names: Names) -> None:
+        self._names = names
+        self._plans: dict[int, messages.Plan] = {}
+        self._programs: dict[int, dict[str, Program]] = {}  # by plan and segment
+        self._by_hash: dict[str, Program] = {}
+        self.shapes: Mapping[str, Shape] = {}
+        """By the hash that the log knows a program by."""
+
+    def learn(self, state: log.State) -> None:
+        """Take in the plans of the log; others are forgotten."""
+        if {number: id(plan) for number, plan in state.plans.items()} == {n: id(p) for n, p in self._plans.items()}:
+            return
+        programs = {}
+        for number, plan in state.plans.items():
+            known = self._programs.get(number) if self._plans.get(number) == plan else None
+            programs[number] = known or {program.name: program for program in library.programs(plan)}
+        self._plans, self._programs = dict(state.plans), programs
+        self._by_hash, found = {}, {}
+        for number in sorted(programs):
+            # Another version of the compiler gives other hashes; what others see of a program stays the same.
+            hashes = {segment.name: segment.program for segment in self._plans[number].segments}
+            for shape in shapes.of(tuple(programs[number].values()), self._names).values():
+                found[hashes[shape.segment]] = shape
+                self._by_hash[hashes[shape.segment]] = programs[number][shape.segment]
+        self.shapes = found
+
+    def planned(self, state: log.State) -> Mapping[str, Program]:
+        """The programs of the last plan, by segment."""
+        return self._programs.get(max(state.plans), {}) if state.plans else {}
+
+    def program(self, name: str) -> Program | None:
+        """A program by its hash."""
+        return self._by_hash.get(name)
+
+    def input(self, state: log.State, place: Partition) -> str:
+        """The topic that a partition is of."""
+        holding = state.holdings.get(place)
+        program = self._by_hash.get(holding.program) if holding else self.planned(state).get(place.segment)
+        return self._names.edge(place.segment) if program is None else task.input_of(program, self._names)

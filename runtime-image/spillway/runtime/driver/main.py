@@ -1,0 +1,134 @@
+"""The command `spillway-driver`."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import signal
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from spillway.model.errors import InvalidError, SpillwayError, TerminalError
+from spillway.model.streamjob import StreamJob
+from spillway.runtime import jobs, logs
+from spillway.runtime.driver import reporting
+from spillway.runtime.driver.driver import AGAIN, DeposedError, Driver, Files
+from spillway.runtime.driver.reporting import Board
+from spillway.runtime.driver.server import Answers, Server
+
+ENDED, FAILED, DEPOSED = 0, 1, 3  # exit codes; 2 is argparse's own
+
+_log = logging.getLogger(__name__)
+
+
+class Asked:
+    """Whether somebody asked us to end."""
+
+    def __init__(self) -> None:
+        self._asked = False
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._hear)
+
+    def __call__(self) -> bool:
+        """Whether that is so."""
+        return self._asked
+
+    def _hear(self, _: int, __: FrameType | None) -> None:
+        self._asked = True
+
+
+class Process:
+    """A driver with its HTTP server, from the first word to the last."""
+
+    def __init__(self, files: Files, host: str, port: int, ended: Callable[[], bool]) -> None:
+        """Raises InvalidError for a manifest that can't be run, and AddressError where nobody can listen."""
+        self._files, self._ended = files, ended
+        self._job: StreamJob = jobs.read(files.job)
+        self._board = Board(reporting.starting(self._job))
+        self._driver: Driver | None = None
+        self._granted: int | None = None
+        self.server = Server(host, port, Answers(self._board, self._grant, self._decisions))
+
+    def run(self) -> None:
+        """Until it is asked to end."""
+        self.server.start()
+        job = self._job.metadata
+        _log.info("drives job %s/%s; answers on http://%s", job.namespace, job.name, self.server.address)
+        try:
+            driver = self._began()
+            if driver is not None:
+                driver.run(self._ended, lambda driver: self._board.put(reporting.view(driver)))
+        finally:
+            if self._driver is not None:
+                self._driver.close()
+            self.server.stop()
+
+    def _began(self) -> Driver | None:
+        """The driver, as soon as a broker answers; None if it was asked to end before."""
+        while not self._ended():
+            try:
+                self._driver = Driver(self._files, self._job)
+            except TerminalError:
+                raise
+            except SpillwayError as error:
+                _log.warning("can't begin yet: %s", error)
+                self._board.put(reporting.starting(self._job, str(error)))
+                time.sleep(AGAIN)
+            else:
+                if self._granted is not None:
+                    self._driver.grant(self._granted)
+                return self._driver
+        return None
+
+    def _grant(self, workers: int) -> None:
+        self._granted = workers
+        if self._driver is not None:
+            self._driver.grant(workers)
+
+    def _decisions(self) -> list[Mapping[str, Any]]:
+        return list(self._driver.recorder.decisions) if self._driver is not None else []
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a driver until it is asked to end; the exit code."""
+    given = _parser().parse_args(arguments)
+    logs.begin("driver")
+    asked = Asked()
+    try:
+        Process(Files(given.job, given.code, given.secret), given.host, given.port, asked).run()
+    except DeposedError as error:
+        _log.warning("%s", error)
+        return DEPOSED
+    except InvalidError as error:
+        for mistake in error.mistakes:
+            _log.error("%s", mistake)
+        return FAILED
+    except SpillwayError as error:
+        _log.error("%s", error)
+        return FAILED
+    return ENDED
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="spillway-driver",
+        description="Drive one job: which slot works on which partitions, which programs run, how many workers that"
+        " takes, and why. One at a time leads; a driver that is started takes the lead over.",
+        epilog="Exit code: 0 if it ended in order, after SIGTERM or Ctrl-C; 3 if another driver leads now; else 1."
+        " Example: spillway-driver --job job.yaml --code functions --port 8080",
+    )
+    parser.add_argument(
+        "--job",
+        type=Path,
+        required=True,
+        metavar="FILE",
+        help="the StreamJob, as YAML or JSON; read again as it changes",
+    )
+    parser.add_argument("--code", type=Path, metavar="DIR", help="the directory with the user's Python functions")
+    parser.add_argument("--secret", type=Path, metavar="DIR", help="the directory with the credentials for Kafka")
+    parser.add_argument("--host", default="127.0.0.1", help="where to answer HTTP (default: %(default)s)")
+    parser.add_argument("--port", type=int, default=0, metavar="N", help="on this port (default: 0, any that is free)")
+    return parser

@@ -1,0 +1,132 @@
+"""From what was observed to where each partition shall be. Pure.
+
+`controllers.tick` says who shall have what, `controllers.rollout` which program each partition runs and which rest;
+here the two become targets of the leader, less what may not run at all: of a paused job, of topics that are missing.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Callable, Collection, Mapping
+
+from spillway.controllers import assignment, rollout, tick
+from spillway.controllers.balancing import Slot
+from spillway.controllers.protocol import knowledge
+from spillway.controllers.protocol.knowledge import Target
+from spillway.controllers.protocol.values import Owner, Partition
+from spillway.controllers.switching import measurements
+from spillway.controllers.switching.measurements import Measurement
+from spillway.model.execution import Mode
+from spillway.model.operators import Paradigm
+from spillway.runtime.driver import observing
+from spillway.runtime.driver.believing import Beliefs
+from spillway.runtime.driver.observing import Seen
+
+_SPAN = datetime.timedelta(seconds=observing.SPAN)
+# What a batch would cost is asked for by decisions that this driver never lets happen: see `plans.problem`.
+_NO_BATCHES = measurements.Costs(datetime.timedelta(seconds=1), datetime.timedelta(milliseconds=50))
+# Of a slot: what a segment can have at the least, however busy all others are.
+LEFT = 0.1
+
+
+def owners(
+    me: knowledge.Leader, silent: Collection[Owner], leaving: Collection[Owner], granted: int | None
+) -> tuple[assignment.Owner, ...]:
+    """The slots that there are; those that leave, or are beyond the grant, give everything away."""
+    found = []
+    for name in me.log.members:
+        slot, life = Slot.named(name), me.living(name)
+        if slot is not None and life is not None and life not in silent:
+            beyond = granted is not None and slot.worker >= granted
+            found.append(assignment.Owner(slot, draining=beyond or life in leaving))
+    return tuple(found)
+
+
+def current(me: knowledge.Leader, there: Collection[Slot]) -> dict[Partition, Slot]:
+    """Who has what, or is about to: a move that was decided is not thought over as long as it can end well."""
+    found = {}
+    for place in me.log.holdings:
+        target = me.wanted.get(place)
+        to = Slot.named(target.slot) if target and target.slot and place not in me.failed else None
+        if to is None or to not in there:
+            owner = me.log.owner(place)
+            to = Slot.named(owner.slot) if owner and not me.lost(owner) else None
+        if to is not None:
+            found[place] = to
+    return found
+
+
+def observation(
+    seen: Seen,
+    beliefs: Beliefs,
+    topics: Mapping[str, str],
+    loads: Mapping[Partition, float | None],
+    slots: tuple[assignment.Owner, ...],
+    owned: Mapping[Partition, Slot],
+) -> tick.Observation:
+    """What a tick decides upon.
+
+    Args:
+        seen: what was measured.
+        beliefs: what records cost.
+        topics: by stream or table.
+        loads: of every partition that shall run.
+        slots: all that there are.
+        owned: who has what.
+    """
+    now = datetime.datetime.fromtimestamp(seen.at, datetime.UTC)
+    problem = beliefs.problem
+    nodes, measured = [], {}
+    busy = math.fsum(work.busy for work in seen.works.values())
+    for node in beliefs.segments:
+        reads = tuple(name for o in node.inputs if (name := problem.flow.owners[o].name) not in problem.topics)
+        work, each = seen.works.get(node.name), beliefs.each(node.name)
+        gain = work.left / work.came if work and work.came > 0 else None
+        nodes.append(measurements.Node(node.name, reads, pinned=Paradigm.RECORD, batchable=False, selectivity=gain))
+        if work is not None and each is not None and work.lag is not None:
+            left = max(len(slots) - (busy - work.busy), work.busy, LEFT)
+            measured[node.name] = Measurement(now, _SPAN, work.came, work.lag, left * each, _NO_BATCHES)
+    arrivals = {node.name: seen.arrivals.get(topics.get(node.name, "")) for node in problem.flow.sources}
+    can_grow = len(slots) < problem.room.slots
+    operators = measurements.Observation(tuple(nodes), measured, can_grow)
+    return tick.Observation(operators, arrivals, loads, slots, owned)
+
+
+def owned(decision: assignment.Assignment, mode: Mode) -> dict[Partition, Slot]:
+    """Who shall have what; a job that is only advised moves nothing for the balance."""
+    found = dict(decision.owners)
+    if mode is Mode.ADVISE:
+        for move in decision.moves:
+            if move.reason is assignment.MoveReason.BALANCE and move.source is not None:
+                found[move.partition] = move.source
+    return found
+
+
+def targets(
+    change: rollout.Rollout, owners: Mapping[Partition, Slot], resting: Callable[[Partition], bool]
+) -> dict[Partition, Target]:
+    """Where each partition shall be; one that shall run, and has nobody to, stays where it is."""
+    found = {}
+    for place, aim in change.aims.items():
+        slot = owners.get(place)
+        if not aim.runs or resting(place):
+            found[place] = Target(None, aim.program)
+        elif slot is not None:
+            found[place] = Target(slot.name, aim.program)
+    return found
+
+
+def limit(seen: Seen, slots: int, partitions: int, *, stopping: bool) -> int:
+    """How many partitions may be on the move at once.
+
+    Those that move do nothing meanwhile, so the others have to carry the load:
+
+        k = partitions · (1 - busy / slots), and at least 1
+
+    Of a job that stops, all move at once.
+    """
+    if stopping or not slots:
+        return max(1, partitions)
+    busy = math.fsum(seen.busy.values())
+    return max(1, int(partitions * (1 - min(1.0, busy / slots))))

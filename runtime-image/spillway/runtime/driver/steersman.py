@@ -1,0 +1,104 @@
+"""Who shall have what, and how much the load needs: `controllers.tick`, with all that it has to be given and remember.
+
+A tick that plans a large job takes up to a second, and moves that are under way must not wait for that: so it is
+thought about beside the loop, one tick after the other.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Collection, Mapping
+
+from spillway.controllers import tick
+from spillway.controllers.balancing import Slot
+from spillway.controllers.protocol import knowledge, messages
+from spillway.controllers.protocol.values import Owner, Partition
+from spillway.model.execution import Mode, Policy
+from spillway.model.streamjob import Spec, StreamJob
+from spillway.runtime.driver import plans, steering
+from spillway.runtime.driver.believing import Beliefs
+from spillway.runtime.driver.hands import Hands
+from spillway.runtime.driver.observing import Seen
+
+# Seconds between two plans that differ in frames alone; each stays in the log for a while.
+RETUNE = 10.0
+
+
+class Steersman:
+    """Decides, tick by tick.
+
+    Attributes:
+        decision: the last one; None before there is one.
+        owners: who shall have what.
+        why: by partition, why it was moved last.
+    """
+
+    def __init__(self, hands: Hands) -> None:
+        self._hands = hands
+        self._plan: messages.Plan | None = None
+        self._topics: dict[str, str] = {}
+        self._beliefs: Beliefs | None = None
+        self._history = tick.History()
+        self._thinking = False
+        self._learnt = 0.0
+        self._tuned = 0.0
+        self.decision: tick.Decision | None = None
+        self.owners: Mapping[Partition, Slot] = {}
+        self.why: dict[Partition, str] = {}
+
+    def planned(self, plan: messages.Plan, job: StreamJob, counts: Mapping[str, int]) -> None:
+        """This plan holds. Other programs are other segments, so all that was learnt is forgotten."""
+        known, self._plan = self._plan, plan
+        if plans.same(known, plan):
+            return
+        running = job.model_copy(update={"spec": Spec.model_validate_json(plan.spec)})
+        self._topics = plans.topics(running)
+        self._beliefs, self._history = Beliefs(plans.problem(running, counts), plan), tick.History()
+
+    def think(
+        self,
+        seen: Seen,
+        me: knowledge.Leader,
+        loads: Mapping[Partition, float | None],
+        slots: tuple[Collection[Owner], Collection[Owner], int | None],
+        policy: Policy,
+    ) -> None:
+        """Decide about what was seen, unless the last decision is still being thought about.
+
+        `loads` are those of all partitions that shall run; `slots` are the silent ones, those that leave, and the
+        workers that are granted.
+        """
+        beliefs = self._beliefs
+        if beliefs is None or self._thinking:
+            return
+        beliefs.learn(seen.works, seen.at - self._learnt)
+        self._learnt = seen.at
+        there = steering.owners(me, *slots)
+        owned = steering.current(me, {owner.slot for owner in there})
+        observation = steering.observation(seen, beliefs, self._topics, loads, there, owned)
+        problem, history = beliefs.problem, self._history
+        now = datetime.datetime.fromtimestamp(seen.at, datetime.UTC)
+        self._thinking = True
+        self._hands.do(
+            lambda: tick.decide(observation, problem, policy, history, now),
+            lambda decision: self._decided(decision, beliefs, policy.mode),
+        )
+
+    def retuned(self, now: float) -> messages.Plan | None:
+        """The plan with frames and deadlines for the load as it is; None if those that there are will do."""
+        planned = self.decision.provision.plan if self.decision else None
+        if self._plan is None or planned is None or now < self._tuned + RETUNE:
+            return None
+        found = plans.retuned(self._plan, planned)
+        if found is not None:
+            self._tuned = now
+        return found
+
+    def _decided(self, decision: tick.Decision, beliefs: Beliefs, mode: Mode) -> None:
+        self._thinking = False
+        if beliefs is not self._beliefs:
+            return  # of another plan
+        self.decision, self._history = decision, decision.history
+        beliefs.planned(decision.provision.plan)
+        self.owners = steering.owned(decision.assignment, mode)
+        self.why |= {move.partition: move.reason.meaning for move in decision.assignment.moves}
