@@ -13,7 +13,6 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
-import programs
 from spillway.runtime import reference, telemetry
 from spillway.runtime.slots.settings import Settings, Suspect
 from spillway.runtime.telemetry import Ages, Flow, Place, Report
@@ -57,7 +56,6 @@ def report(slot: str) -> Report:
 @pytest.fixture
 def told() -> dict[str, Metric]:
     """Two slots with the same report; one has ended once, and a third one never came up."""
-    spec = programs.example("grep")
     supervisor = Supervisor(nothing, Settings(SimpleNamespace(), ""), ["w0.0", "w0.1", "w0.2"], nothing)  # type: ignore[arg-type]
     totals = Totals()
     for seat in supervisor.seats[:2]:
@@ -67,7 +65,7 @@ def told() -> dict[str, Metric]:
     supervisor.seats[1].ends[End.HANG] += 1
     supervisor.suspects.add(Suspect("counts", 0, 3, 9))
     registry = CollectorRegistry()
-    registry.register(Collector(supervisor, totals, spec.latency))
+    registry.register(Collector(supervisor, totals))
     return {family.name: family for family in text_string_to_metric_families(generate_latest(registry).decode())}
 
 
@@ -103,7 +101,6 @@ def test_partitions_are_added_up_by_segment(told: dict[str, Metric]) -> None:
     found = {name: samples(told[f"spillway_{name}"])["counts",] for name in ("partitions", "partitions_working")}
 
     assert found == {"partitions": 4, "partitions_working": 2}
-    assert samples(told["spillway_lag_messages"]) == {("counts",): 10}
     assert samples(told["spillway_table_rows"]) == {("counts",): 16}
     assert samples(told["spillway_table_bytes"]) == {("counts",): 1600}
 
@@ -113,7 +110,6 @@ def test_each_slot_says_how_it_is(told: dict[str, Metric]) -> None:
     assert samples(told["spillway_slot_memory_bytes"]) == {("w0.0",): 1000, ("w0.1",): 1000}
     assert samples(told["spillway_slot_ends"])["hang", "w0.1"] == 1
     assert samples(told["spillway_suspects"]) == {(): 1}
-    assert samples(told["spillway_latency_bound_seconds"]) == {(): 0.1}
 
 
 def test_only_the_metrics_of_the_reference_are_told_with_their_labels(told: dict[str, Metric]) -> None:

@@ -58,8 +58,9 @@ def _run(given: argparse.Namespace, asked: Asked, work: child.Work) -> bool:
     from spillway.controllers.balancing import Slot
     from spillway.runtime import jobs
     from spillway.runtime.slots.settings import Settings
+    from spillway.runtime.web import Server
+    from spillway.runtime.worker.answers import Answers
     from spillway.runtime.worker.metrics import Collector
-    from spillway.runtime.worker.server import Answers, Server
     from spillway.runtime.worker.supervisor import Supervisor
     from spillway.runtime.worker.tables import Tables
     from spillway.runtime.worker.totals import Totals
@@ -71,11 +72,10 @@ def _run(given: argparse.Namespace, asked: Asked, work: child.Work) -> bool:
             raise FolderError(message)
     names = [Slot(given.worker, number).name for number in range(given.slots or job.spec.execution.workers.slots)]
     totals = Totals()
-    server = Server(given.host, given.port)
+    server = Server(given.host, given.port, "spillway-worker")
     settings = Settings(job, "", given.code, given.secret, server.address)
     supervisor = Supervisor(work, settings, names, totals.take)
-    collector = Collector(supervisor, totals, job.spec.latency)
-    server.start(Answers(supervisor, Tables(given.job, job.spec), collector))
+    server.start(Answers(supervisor, Tables(given.job, job.spec), Collector(supervisor, totals)).paths)
     whose = f"{job.metadata.namespace}/{job.metadata.name}"
     _log.info("works for job %s with slots %s; answers on http://%s", whose, ", ".join(names), server.address)
     try:

@@ -1,7 +1,7 @@
 """What a worker tells Prometheus: the last report of each slot, and the counts of all lives since the worker started.
 
-Labels are bounded: segments, operators and outputs are those of the manifest, slots those of the worker. Partitions
-are none; what is asked of one partition, the driver knows.
+Labels are bounded: segments, operators and outputs are those of the manifest, slots those of the worker. What is known
+of a job as a whole (its promise, what waits in its topics, what moves) the driver tells.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import dataclasses
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from prometheus_client import registry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 
-from spillway.model.execution import Latency
 from spillway.runtime.telemetry import BUCKETS, Place
 from spillway.runtime.worker import readiness
 from spillway.runtime.worker.supervisor import End, Seat, Supervisor
@@ -59,33 +59,29 @@ LATENCY = Family(
     ("output",),
     "Age of records when they left: since they came into the first topic of the job.",
 )
-BOUND = Family("spillway_latency_bound_seconds", (), "The promise: this bound …")
-QUANTILE = Family("spillway_latency_quantile", (), "… for this share of the records.")
 READY = Family("spillway_slot_ready", ("slot",), "1 if it has joined and works on all partitions that it has.")
 TOLD = Family("spillway_slot_report_age_seconds", ("slot",), "Time since its last report, or its start.")
 MEMORY = Family("spillway_slot_memory_bytes", ("slot",), "Resident memory of the slot's process.")
 HELD = Family("spillway_partitions", ("segment",), "Partitions in the hands of this worker.")
 WORKING = Family("spillway_partitions_working", ("segment",), "Those on which it works.")
-LAG = Family("spillway_lag_messages", ("segment",), "Messages that wait in the inputs of those partitions.")
 ROWS = Family("spillway_table_rows", ("segment",), "Entries in their tables.")
 SIZE = Family("spillway_table_bytes", ("segment",), "Estimated size of those.")
 SUSPECTS = Family("spillway_suspects", (), "Ranges of messages that slots are careful with: processes ended at them.")
-GAUGES = (BOUND, QUANTILE, READY, TOLD, MEMORY, HELD, WORKING, LAG, ROWS, SIZE, SUSPECTS)
+GAUGES = (READY, TOLD, MEMORY, HELD, WORKING, ROWS, SIZE, SUSPECTS)
 
 _OF_PLACES: Mapping[Family, Callable[[Place], float]] = {
     HELD: lambda place: 1,
     WORKING: lambda place: place.working,
-    LAG: lambda place: place.lag or 0,
     ROWS: lambda place: place.rows,
     SIZE: lambda place: place.size,
 }
 
 
-class Collector:
+class Collector(registry.Collector):
     """Collects everything anew whenever somebody asks."""
 
-    def __init__(self, supervisor: Supervisor, totals: Totals, promise: Latency) -> None:
-        self._supervisor, self._totals, self._promise = supervisor, totals, promise
+    def __init__(self, supervisor: Supervisor, totals: Totals) -> None:
+        self._supervisor, self._totals = supervisor, totals
 
     def collect(self) -> Iterator[Metric]:
         """Each metric with its samples."""
@@ -95,8 +91,6 @@ class Collector:
         seats = self._supervisor.seats
         yield _counter(ENDS, (((seat.name, how), seat.ends[how]) for seat in seats for how in End))
         yield _histogram(counts)
-        yield _gauge(BOUND, [((), self._promise.bound.seconds)])
-        yield _gauge(QUANTILE, [((), self._promise.quantile)])
         yield _gauge(SUSPECTS, [((), len(self._supervisor.suspects.all))])
         yield from _of_slots(seats, time.monotonic())
         yield from _of_segments(seats)

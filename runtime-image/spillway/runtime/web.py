@@ -1,0 +1,201 @@
+"""HTTP as workers and drivers answer it: a few requests at a time, each in a thread, from a table of paths."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import logging
+import socket
+import socketserver
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from typing import Any, NamedTuple
+
+from prometheus_client import CollectorRegistry, exposition
+from prometheus_client.registry import Collector
+
+from spillway.model.errors import RetryError
+
+# Requests at a time; one more is hung up on. Prometheus, the kubelet, the driver and the manager make a few.
+MOST = 32
+PATIENCE = 10.0  # seconds for who asks to say what, and to take the answer
+LARGEST = 10_000  # bytes that somebody may send; what is put to us has less than a hundred
+JSON = "application/json"
+
+_log = logging.getLogger(__name__)
+
+
+class AddressError(RetryError):
+    """Nobody can listen there."""
+
+
+class Reply(NamedTuple):
+    """What is answered."""
+
+    status: HTTPStatus
+    body: bytes
+    kind: str = JSON
+
+
+def reply(status: HTTPStatus, body: Mapping[str, Any]) -> Reply:
+    """An answer as JSON."""
+    return Reply(status, json.dumps(body).encode() + b"\n")
+
+
+def problem(status: HTTPStatus, message: str) -> Reply:
+    """Why there is no answer."""
+    return reply(status, {"problem": message})
+
+
+class Metrics:
+    """The metrics of a collector, in the format that is asked for."""
+
+    def __init__(self, collector: Collector) -> None:
+        self._registry = CollectorRegistry()
+        self._registry.register(collector)
+
+    def __call__(self, accept: str) -> Reply:
+        """The answer to `/metrics`; `accept` is what the header of that name says."""
+        encode, kind = exposition.choose_encoder(accept)
+        return Reply(HTTPStatus.OK, encode(self._registry), kind)
+
+
+class Paths:
+    """What is answered to which path.
+
+    A path that ends with `/` stands for all that begin with it. What gets a GET is given the rest of the path, the
+    query behind it, and the header `Accept`; what gets a PUT is given the body.
+    """
+
+    def __init__(
+        self,
+        gets: Mapping[str, Callable[[str, str, str], Reply]],
+        puts: Mapping[str, Callable[[bytes], Reply]] | None = None,
+    ) -> None:
+        self._gets, self._puts = gets, puts or {}
+
+    def get(self, target: str, accept: str) -> Reply:
+        """The answer to a GET."""
+        path, _, query = target.partition("?")
+        if (answer := self._gets.get(path)) is not None and not path.endswith("/"):
+            return answer("", query, accept)
+        for begin, answer in self._gets.items():
+            if begin.endswith("/") and path.startswith(begin):
+                return answer(path.removeprefix(begin), query, accept)
+        message = f"there is no {path[:60]!r} here; there are {', '.join(self._gets)}"
+        return problem(HTTPStatus.NOT_FOUND, message)
+
+    def put(self, target: str, body: bytes) -> Reply:
+        """The answer to a PUT."""
+        if (answer := self._puts.get(target)) is None:
+            return problem(HTTPStatus.NOT_FOUND, f"nothing can be put to {target[:60]!r}")
+        return answer(body)
+
+
+class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
+    """Listens at once, answers from `start` to `stop`."""
+
+    daemon_threads = True
+    request_queue_size = MOST
+    paths: Paths
+
+    def __init__(self, host: str, port: int, who: str) -> None:
+        """On a port, or any that is free for 0; raises AddressError where nobody can listen. `who` answers."""
+        self.who = who
+        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        self._room = threading.BoundedSemaphore(MOST)
+        try:
+            super().__init__((host, port), _Handler)
+        except (OSError, OverflowError) as error:
+            message = f"can't listen on {_joined(host, port)}: {error}; name another --port, or 0 for any"
+            raise AddressError(message) from None
+        self._thread = threading.Thread(target=self.serve_forever, name="http", daemon=True)
+
+    @property
+    def address(self) -> str:
+        """Where others reach it, as host:port: if it listens everywhere, where the name of this machine leads."""
+        host, port = str(self.server_address[0]), int(self.server_address[1])
+        if host in ("0.0.0.0", "::"):  # noqa: S104 - compared, not listened on
+            name = socket.gethostname()
+            try:
+                host = str(socket.getaddrinfo(name, None, self.address_family)[0][4][0])
+            except OSError:
+                host = name
+        return _joined(host, port)
+
+    def start(self, paths: Paths) -> None:
+        """Answer so, in a thread."""
+        self.paths = paths
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Answer no more."""
+        self.shutdown()
+        self.server_close()
+
+    def server_bind(self) -> None:
+        """Without asking for the name of the address, as HTTPServer does: that can take seconds."""
+        socketserver.TCPServer.server_bind(self)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """In a thread, if there is room for one more."""
+        if not self._room.acquire(blocking=False):
+            self.shutdown_request(request)
+            return
+        try:
+            super().process_request(request, client_address)
+        except RuntimeError:  # no more threads
+            self._room.release()
+            raise
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Make room again."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._room.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Whoever asked has hung up, or was too slow; anything else is ours."""
+        if not isinstance(sys.exception(), OSError):
+            _log.exception("a request of %s could not be answered", client_address)
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    """One request."""
+
+    timeout = PATIENCE
+    server: Server
+
+    def do_GET(self) -> None:
+        """The answer, or that there is none."""
+        self._send(self.server.paths.get(self.path, self.headers.get("Accept", "")))
+
+    def do_PUT(self) -> None:
+        """The same for what changes something."""
+        length = self.headers.get("Content-Length", "")
+        if not (length.isascii() and length.isdigit()) or int(length) > LARGEST:
+            message = f"say with Content-Length how much comes, at most {LARGEST} bytes"
+            self._send(problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message))
+            return
+        self._send(self.server.paths.put(self.path, self.rfile.read(int(length))))
+
+    def version_string(self) -> str:
+        """Who answers; versions are nobody's concern."""
+        return self.server.who
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - so it is called there
+        """Requests are no events."""
+
+    def _send(self, found: Reply) -> None:
+        self.send_response(found.status)
+        self.send_header("Content-Type", found.kind)
+        self.send_header("Content-Length", str(len(found.body)))
+        self.end_headers()
+        self.wfile.write(found.body)
+
+
+def _joined(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

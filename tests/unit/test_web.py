@@ -1,0 +1,115 @@
+"""HTTP as workers and drivers answer it: bounded, and undisturbed by whoever asks badly."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import time
+from collections.abc import Iterator
+from http import HTTPStatus
+from typing import Any
+
+import pytest
+
+from spillway.runtime import web
+from spillway.runtime.web import AddressError, Paths, Reply, Server
+
+
+def fails(*_: str) -> Reply:
+    raise ZeroDivisionError
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    paths = Paths(
+        {
+            "/whole": lambda *given: web.reply(HTTPStatus.OK, {"given": given}),
+            "/part/": lambda *given: web.reply(HTTPStatus.OK, {"given": given}),
+            "/fails": fails,
+        },
+        {"/put": lambda body: web.reply(HTTPStatus.OK, {"body": body.decode()})},
+    )
+    found = Server("127.0.0.1", 0, "spillway-test")
+    found.start(paths)
+    yield found
+    found.stop()
+
+
+def ask(server: Server, method: str, path: str, body: bytes | None = None, **headers: str) -> tuple[int, Any]:
+    client = http.client.HTTPConnection(server.address, timeout=10)
+    client.request(method, path, body, headers)
+    answer = client.getresponse()
+    found = answer.status, json.loads(answer.read() or b"null")
+    client.close()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("path", "given"),
+    [
+        ("/whole", ["", "", "text/x"]),
+        ("/whole?a=1", ["", "a=1", "text/x"]),
+        ("/part/a/b?c=/d", ["a/b", "c=/d", "text/x"]),
+        ("/part/", ["", "", "text/x"]),
+    ],
+)
+def test_a_path_is_answered_with_what_is_behind_it(path: str, given: list[str], server: Server) -> None:
+    assert ask(server, "GET", path, Accept="text/x") == (200, {"given": given})
+
+
+@pytest.mark.parametrize("path", ["/", "/whole/", "/part", "/wholes", "/other?whole"])
+def test_other_paths_are_not_there(path: str, server: Server) -> None:
+    status, found = ask(server, "GET", path)
+
+    assert status == 404
+    assert "there are /whole, /part/, /fails" in found["problem"]
+
+
+def test_what_is_put_is_bounded_and_says_how_much_it_is(server: Server) -> None:
+    assert ask(server, "PUT", "/put", b"some") == (200, {"body": "some"})
+    assert ask(server, "PUT", "/whole", b"some")[0] == 404
+    assert ask(server, "PUT", "/put", b"", **{"Content-Length": str(web.LARGEST + 1)})[0] == 413
+    assert ask(server, "PUT", "/put", b"", **{"Content-Length": "-1"})[0] == 413
+
+
+def test_an_answer_that_fails_is_logged_and_others_are_given(server: Server, caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises((http.client.RemoteDisconnected, ConnectionResetError)):
+        ask(server, "GET", "/fails")
+
+    assert "could not be answered" in caplog.text
+    assert ask(server, "GET", "/whole")[0] == 200
+
+
+def test_who_says_nothing_takes_only_its_place(server: Server) -> None:
+    host, port = server.server_address[0], server.server_address[1]
+    idle = [socket.create_connection((str(host), port), timeout=10) for _ in range(web.MOST)]
+    late = socket.create_connection((str(host), port), timeout=10)
+    assert late.recv(1) == b""  # it is hung up on
+
+    for one in (*idle, late):
+        one.close()
+    deadline = time.monotonic() + 10
+    while True:
+        try:
+            assert ask(server, "GET", "/whole")[0] == 200
+            break
+        except (http.client.RemoteDisconnected, ConnectionResetError):
+            assert time.monotonic() < deadline
+
+
+def test_a_port_that_is_taken_is_said_in_words(server: Server) -> None:
+    port = int(server.server_address[1])
+
+    with pytest.raises(AddressError, match=f"can't listen on 127.0.0.1:{port}: .*; name another --port, or 0 for any"):
+        Server("127.0.0.1", port, "spillway-test")
+
+
+def test_who_listens_everywhere_names_an_address_that_others_reach() -> None:
+    everywhere = Server("0.0.0.0", 0, "spillway-test")  # noqa: S104
+    everywhere.server_close()
+
+    host, _, port = everywhere.address.rpartition(":")
+
+    assert host not in ("", "0.0.0.0")  # noqa: S104
+    assert int(port) > 0
