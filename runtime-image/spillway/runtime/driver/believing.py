@@ -117,9 +117,10 @@ def _of_segments(asked: Problem, plan: messages.Plan) -> Problem:
     """The problem with a plan's segments for operators: none is fused with another, nor taken apart."""
     nodes = {node.name for node in asked.flow.nodes} - asked.topics
     groups = {one.name: one.operators for one in plan.segments if nodes.issuperset(one.operators)}
+    flow = chaining.fused(asked.flow, groups)
     traits = {
         name: dataclasses.replace(asked.traits.get(name, Traits()), keyed=True, pinned=Paradigm.RECORD, batchable=False)
-        for name in nodes
+        for name in (node.name for node in flow.nodes)
+        if name in nodes  # what is fused into another is no node any more, and planning wants to hear of none such
     }
-    flow = chaining.fused(asked.flow, groups)
     return dataclasses.replace(asked, flow=flow, traits=MappingProxyType(traits))

@@ -80,7 +80,7 @@ class Journal:
         why: Mapping[Partition, str] | None,
     ) -> None:
         reason = (why or {}).get(place) or _WHY[kind]
-        if kind in (MoveKind.TAKEOVER, MoveKind.PROGRAM):
+        if kind in (MoveKind.TAKEOVER, MoveKind.PROGRAM, MoveKind.REST):  # `why` is of who gets what
             reason = _WHY[kind]
         self.moves.append(Move(at, kind, str(place), source, target, pause, reason))
         self.counts[kind] += 1
