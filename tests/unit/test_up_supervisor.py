@@ -83,12 +83,14 @@ def test_decisions_are_told_once_and_those_that_moves_tell_are_not(case: Case, m
     moved = {"at": 2.0, "part": "assignment", "reason": "Levelled", "sentence": "words/0 moves"}
     case.driver.decisions = [decision, moved]
     case.supervisor.look(1)
-    case.driver.decisions = [decision, moved, {**decision, "at": 3.0, "sentence": "planned anew"}]
+    again = {**decision, "at": 3.0, "sentence": "planned anew"}
+    nothing = {**decision, "at": 4.0, "part": "switching", "sentence": "hold: no burst"}
+    case.driver.decisions = [decision, moved, again, nothing]
     case.supervisor.look(1)
     case.supervisor.look(1)
 
     assert case.said(Kind.DECISION) == ["provisioning: planned", "provisioning: planned anew"]
-    assert case.supervisor.decided == ((1.0, "provisioning: planned"), (3.0, "provisioning: planned anew"))
+    assert case.supervisor.decided == ((3.0, "provisioning: planned anew"), (4.0, "switching: hold: no burst"))
 
 
 def test_a_worker_is_ended_only_once_it_has_nothing_and_gets_nothing(case: Case) -> None:

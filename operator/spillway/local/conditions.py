@@ -28,9 +28,10 @@ class Conditions:
         for condition in conditions:
             name, state = condition.type, (condition.status, condition.reason, condition.message)
             told = self._told.get(name)
-            if (told is None and WELL.get(name) is condition.status) or told == state:
+            well = WELL.get(name) is condition.status
+            if told == state or (well and (told is None or told[0] is condition.status)):
                 self._turned.pop(name, None)
-                self._told.setdefault(name, state)
+                self._told[name] = state
                 continue
             before, since = self._turned.get(name, (state, now))
             if before[:2] != state[:2]:

@@ -23,9 +23,10 @@ TRIES = 3
 
 # Seconds between two looks at decisions; only news is among them, and they stay for long.
 DECISIONS = 1.0
-SHOWN = 3  # decisions that are kept to be looked at
 # Who gets which partition is told when it has it: as a move, with the same reason.
 TOLD_OTHERWISE = "assignment"
+# Sentences that begin so are of a decision to do nothing: to be looked at, and no news.
+NOTHING = "hold"
 
 Tell = Callable[[Event], None]
 
@@ -40,7 +41,6 @@ class Supervisor:
     Attributes:
         seen: what the driver told last; None before it has told anything.
         heard: when that was, by the monotonic clock.
-        decided: its last decisions, the newest last, each as when and why.
     """
 
     def __init__(self, parts: Parts, tell: Tell) -> None:
@@ -49,13 +49,18 @@ class Supervisor:
         self.seen: Observation | None = None
         self.heard = self._began = time.monotonic()
         self._was_ready = False
-        self._decisions = 0.0
-        self.decided: tuple[tuple[float, str], ...] = ()
+        self._look_at_decisions = self._decided_at = 0.0
+        self._decided: dict[str, tuple[float, str]] = {}
 
     @property
     def address(self) -> str:
         """Where the driver answers."""
         return self._parts.client.address
+
+    @property
+    def decided(self) -> tuple[tuple[float, str], ...]:
+        """The last decision of each kind, the newest last: when, and why."""
+        return tuple(self._decided.values())
 
     @property
     def running(self) -> bool:
@@ -122,8 +127,8 @@ class Supervisor:
         if seen.ready and not self._was_ready and grant:
             self._tell(_ready(seen, now - self._began, self.ready))
             self._was_ready = True
-        if now - self._decisions >= DECISIONS:
-            self._decisions = now
+        if now - self._look_at_decisions >= DECISIONS:
+            self._look_at_decisions = now
             self._hear_decisions()
         return True
 
@@ -166,13 +171,15 @@ class Supervisor:
             found = self._parts.client.decisions()
         except DriverError:
             return
-        last = self.decided[-1][0] if self.decided else 0.0
         for decision in found:
             at, part, sentence = (decision.get(name) for name in ("at", "part", "sentence"))
-            if isinstance(at, float) and at > last and part != TOLD_OTHERWISE and sentence:
-                data = {name: value for name, value in decision.items() if name != "at"}
-                self._tell(Event(Kind.DECISION, f"{part}: {sentence}", data=data))
-                self.decided = (*self.decided, (at, f"{part}: {sentence}"))[-SHOWN:]
+            if isinstance(at, float) and at > self._decided_at and part != TOLD_OTHERWISE and sentence:
+                self._decided_at = at
+                self._decided.pop(str(part), None)
+                self._decided[str(part)] = at, f"{part}: {sentence}"
+                if not str(sentence).startswith(NOTHING):
+                    data = {name: value for name, value in decision.items() if name != "at"}
+                    self._tell(Event(Kind.DECISION, f"{part}: {sentence}", data=data))
 
     def _started(self, what: str, text: str, pid: int | None) -> None:
         self._tell(Event(Kind.STARTED, f"started {text}", data={"what": what, "pid": pid}))
