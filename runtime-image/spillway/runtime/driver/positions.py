@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterable, Mapping
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka.admin import OffsetSpec
 
 from spillway.controllers.protocol.values import Partition
 from spillway.controllers.topics import Names
@@ -21,6 +22,7 @@ class Positions:
 
     def __init__(self, access: Access, names: Names) -> None:
         self._access, self._names = access, names
+        self._admin = clients.admin(access)
         self._readers: dict[str, Consumer] = {}
         self._lock = threading.Lock()
 
@@ -31,33 +33,33 @@ class Positions:
         where there never was one, where the topic begins.
         """
         found = commits.committed(self._reader(segment), [(topic, number) for number in starts])
-        positions = {}
-        for number, start in starts.items():
-            position = found.get((topic, number), start)
-            positions[Partition(segment, number)] = self._ends(topic, number)[0] if position is None else position
-        return positions
+        known = {number: found.get((topic, number), start) for number, start in starts.items()}
+        lacking = {(topic, number) for number, position in known.items() if position is None}
+        begins = self._listed(lacking, OffsetSpec.earliest())
+        return {
+            Partition(segment, number): begins[topic, number] if position is None else position
+            for number, position in known.items()
+        }
 
     def ends(self, places: Iterable[tuple[Partition, str]]) -> dict[Partition, int]:
         """Where the topics of partitions end."""
-        return {place: self._ends(topic, place.number)[1] for place, topic in places}
+        asked = {place: (topic, place.number) for place, topic in places}
+        found = self._listed(asked.values(), OffsetSpec.latest())
+        return {place: found[where] for place, where in asked.items()}
 
-    def close(self) -> None:
-        """Ask no more."""
-        with self._lock:
-            for reader in self._readers.values():
-                reader.close()
-            self._readers.clear()
-
-    def _ends(self, topic: str, number: int) -> tuple[int, int]:
-        try:
-            found = self._reader("").get_watermark_offsets(TopicPartition(topic, number), timeout=PATIENCE)
-        except KafkaException as error:
-            message = f"topic {topic!r}, partition {number}: {error.args[0].str()}"
-            raise RetryError(message) from None
-        if found is None:
-            message = f"no broker tells what topic {topic!r}, partition {number}, has"
-            raise RetryError(message)
-        return found[0], found[1]
+    def _listed(self, where: Iterable[tuple[str, int]], spec: OffsetSpec) -> dict[tuple[str, int], int]:
+        asked = {TopicPartition(topic, number): spec for topic, number in where}
+        found = {}
+        for topic in {at.topic for at in asked}:
+            # Else the client would hear of partitions that were added when it asks by itself, every ten seconds.
+            self._admin.list_topics(topic, timeout=PATIENCE)
+        for at, answer in (self._admin.list_offsets(asked, request_timeout=PATIENCE) if asked else {}).items():
+            try:
+                found[at.topic, at.partition] = answer.result(timeout=2 * PATIENCE).offset
+            except (KafkaException, TimeoutError) as error:
+                message = f"nobody tells what topic {at.topic!r}, partition {at.partition}, has: {error}"
+                raise RetryError(message) from None
+        return found
 
     def _reader(self, segment: str) -> Consumer:
         """A consumer of the group of a segment; it reads nothing."""
