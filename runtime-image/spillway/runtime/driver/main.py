@@ -15,9 +15,10 @@ from spillway.model.errors import InvalidError, SpillwayError, TerminalError
 from spillway.model.streamjob import StreamJob
 from spillway.runtime import jobs, logs
 from spillway.runtime.driver import reporting
+from spillway.runtime.driver.answers import Answers
 from spillway.runtime.driver.driver import AGAIN, DeposedError, Driver, Files
 from spillway.runtime.driver.reporting import Board
-from spillway.runtime.driver.server import Answers, Server
+from spillway.runtime.web import Server
 
 ENDED, FAILED, DEPOSED = 0, 1, 3  # exit codes; 2 is argparse's own
 
@@ -50,11 +51,11 @@ class Process:
         self._board = Board(reporting.starting(self._job))
         self._driver: Driver | None = None
         self._granted: int | None = None
-        self.server = Server(host, port, Answers(self._board, self._grant, self._decisions))
+        self.server = Server(host, port, "spillway-driver")
 
     def run(self) -> None:
         """Until it is asked to end."""
-        self.server.start()
+        self.server.start(Answers(self._board, self._grant, self._decisions).paths)
         job = self._job.metadata
         _log.info("drives job %s/%s; answers on http://%s", job.namespace, job.name, self.server.address)
         try:

@@ -12,15 +12,16 @@ import urllib.parse
 import urllib.request
 from decimal import Decimal
 from http import HTTPStatus
-from typing import Any, NamedTuple
+from typing import Any
 
 from spillway.controllers.protocol.values import Partition
 from spillway.model.errors import SpillwayError
 from spillway.model.types import ColumnType, Kind
-from spillway.runtime import keys, task
+from spillway.runtime import keys, task, web
 from spillway.runtime.codecs import values
 from spillway.runtime.driver.reporting import View
 from spillway.runtime.programs.program import MAIN, Program, State
+from spillway.runtime.web import Reply
 
 PATIENCE = 3.0  # seconds; a worker answers within 2, or says that it can't
 LARGEST = 4 * 2**20  # of an answer, in bytes
@@ -34,31 +35,26 @@ class KeyUnfitError(SpillwayError):
     """What was given as a key is none."""
 
 
-class Found(NamedTuple):
-    """What is answered: by the worker, or here."""
-
-    status: HTTPStatus
-    body: bytes
-
-
-def ask(view: View, operator: str, text: str) -> Found:
+def ask(view: View, operator: str, text: str) -> Reply:
     """The rows of a key, as its worker answers; 404 without such a table, 503 while nobody has the partition."""
     found = _table(view, operator)
     if found is None:
         known = sorted(state.name for program in view.programs.values() for state in program.states if _by(state))
-        return _problem(HTTPStatus.NOT_FOUND, f"operator {operator[:60]!r} has no table; with one: {', '.join(known)}")
+        return web.problem(
+            HTTPStatus.NOT_FOUND, f"operator {operator[:60]!r} has no table; with one: {', '.join(known)}"
+        )
     program, state = found
     try:
         key = _key(_columns(state), text)
     except (KeyUnfitError, values.CodecError) as error:
-        return _problem(HTTPStatus.BAD_REQUEST, str(error))
+        return web.problem(HTTPStatus.BAD_REQUEST, str(error))
     width = view.state.plan.width if view.state.plan else 1
     number = keys.partition(keys.encoder(kind for _, kind in _columns(state))(key), width)
     place = Partition(program.name, number)
     owner = view.state.owner(place)
     address = view.addresses.get(owner.slot, "") if owner else ""
     if not address:
-        return _problem(HTTPStatus.SERVICE_UNAVAILABLE, f"nobody who answers has partition {place} now; ask again")
+        return web.problem(HTTPStatus.SERVICE_UNAVAILABLE, f"nobody who answers has partition {place} now; ask again")
     return _forwarded(address, operator, text)
 
 
@@ -124,19 +120,15 @@ def _value(found: Any, kind: ColumnType) -> Any:
     return values.lenient(kind)(found)
 
 
-def _forwarded(address: str, operator: str, text: str) -> Found:
+def _forwarded(address: str, operator: str, text: str) -> Reply:
     """What the worker answers, as it is."""
     query = urllib.parse.urlencode({"key": text})
     url = f"http://{address}/v1/tables/{urllib.parse.quote(operator, safe='')}?{query}"
     request = urllib.request.Request(url)
     try:
         with _open(request, timeout=PATIENCE) as answer:
-            return Found(HTTPStatus(answer.status), answer.read(LARGEST))
+            return Reply(HTTPStatus(answer.status), answer.read(LARGEST))
     except urllib.error.HTTPError as error:
-        return Found(HTTPStatus(error.code), error.read(LARGEST))
+        return Reply(HTTPStatus(error.code), error.read(LARGEST))
     except (OSError, http.client.HTTPException) as error:
-        return _problem(HTTPStatus.SERVICE_UNAVAILABLE, f"the worker at {address} does not answer: {error}")
-
-
-def _problem(status: HTTPStatus, text: str) -> Found:
-    return Found(status, json.dumps({"problem": text}).encode() + b"\n")
+        return web.problem(HTTPStatus.SERVICE_UNAVAILABLE, f"the worker at {address} does not answer: {error}")

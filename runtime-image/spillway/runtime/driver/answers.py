@@ -1,0 +1,91 @@
+"""What a driver answers over HTTP. Everything is JSON, but for the metrics.
+
+| path | answers |
+|---|---|
+| `GET /healthz` | 200 while the loop comes round, else 503 |
+| `GET /readyz` | 200 while it leads, topics are there, and every partition that shall is worked on; else 503 and why |
+| `GET /metrics` | for Prometheus |
+| `GET /v1/observation` | all that is known of the job (`observation.Observation`) |
+| `PUT /v1/grant` | how many workers may own partitions (`observation.Grant`); what it took |
+| `GET /v1/decisions` | the last decisions, each with its reason, and what lost |
+| `GET /v1/tables/<operator>?key=` | the rows of a key, from the worker that has them |
+"""
+
+from __future__ import annotations
+
+import urllib.parse
+from collections.abc import Callable, Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+
+from spillway.runtime import web
+from spillway.runtime.driver import observation, tables
+from spillway.runtime.driver.conditions import Kind
+from spillway.runtime.driver.driver import clock
+from spillway.runtime.driver.metrics import Collector
+from spillway.runtime.driver.observation import VERSION
+from spillway.runtime.driver.reporting import Board
+from spillway.runtime.web import Paths, Reply
+
+# Seconds without a turn of the loop. It turns five times a second; to begin takes as long as a broker takes to answer.
+STALLED = 60.0
+
+
+class Answers:
+    """Of one driver; its methods are called in threads."""
+
+    def __init__(
+        self, board: Board, grant: Callable[[int], None], decisions: Callable[[], Sequence[Mapping[str, Any]]]
+    ) -> None:
+        """`grant` takes how many workers may own partitions; `decisions` gives the last ones."""
+        self._board, self._grant, self._decisions = board, grant, decisions
+        metrics = web.Metrics(Collector(board))
+        self.paths = Paths(
+            {
+                "/healthz": lambda *_: self._healthy(),
+                "/readyz": lambda *_: self._ready(),
+                "/metrics": lambda _, __, accept: metrics(accept),
+                "/v1/observation": lambda *_: Reply(HTTPStatus.OK, observation.encode(board.view.observation)),
+                "/v1/decisions": lambda *_: self._decided(),
+                "/v1/tables/": lambda rest, query, _: self._table(urllib.parse.unquote(rest), query),
+            },
+            {"/v1/grant": self._granted},
+        )
+
+    def _granted(self, body: bytes) -> Reply:
+        try:
+            grant = observation.grant(body)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            return web.problem(HTTPStatus.BAD_REQUEST, f"this is no grant: {error}")
+        self._grant(grant.workers)
+        return Reply(HTTPStatus.OK, observation.encode(grant))
+
+    def _healthy(self) -> Reply:
+        stalled = clock() - self._board.view.ticked
+        if stalled > STALLED:
+            return web.problem(HTTPStatus.SERVICE_UNAVAILABLE, f"nothing was decided for {stalled:.0f} s")
+        return web.reply(HTTPStatus.OK, {"healthy": True})
+
+    def _ready(self) -> Reply:
+        told = self._board.view.observation
+        if told.ready:
+            return web.reply(HTTPStatus.OK, {"ready": True, "missing": []})
+        missing = [
+            f"{one.type}: {one.message}" for one in told.conditions if not one.status and one.type != Kind.PAUSED
+        ]
+        return web.reply(HTTPStatus.SERVICE_UNAVAILABLE, {"ready": False, "missing": missing})
+
+    def _decided(self) -> Reply:
+        return web.reply(HTTPStatus.OK, {"version": VERSION, "decisions": list(self._decisions())})
+
+    def _table(self, operator: str, query: str) -> Reply:
+        try:
+            given = urllib.parse.parse_qs(query, keep_blank_values=True, max_num_fields=4)
+        except ValueError as error:
+            return web.problem(HTTPStatus.BAD_REQUEST, str(error))
+        if given.keys() != {"key"} or len(given["key"]) > 1:
+            message = "write one key, and nothing else: ?key=JSON, or ?key=TEXT for a table with one column to ask by"
+            return web.problem(HTTPStatus.BAD_REQUEST, message)
+        return tables.ask(self._board.view, operator, given["key"][0])
