@@ -50,11 +50,11 @@ _BETWEEN = "spillway.runtime.programs.vectors"
 # What imports modules, and what is called when objects die; beside these, all that is named `__del__`.
 _UNTOUCHABLE = ("importlib._bootstrap", "_frozen_importlib", "weakref", "_weakrefset")
 
-# Seconds. Ten times the longest promise that anybody asks of one record, and a hundred times a slow request to another
-# service; shorter would end calls that merely wait for a busy machine.
+# Seconds. A hundred times a slow request to another service. Shorter would end calls that merely wait for a busy
+# machine; longer, and a partition stands still for longer.
 LIMIT = 10.0
-# By then the driver has long taken over the partitions of a slot that tells nothing for 3 s. A multiple of `LIMIT`, so
-# that a function that catches everything is asked several times.
+# Seconds. A multiple of `LIMIT`, so that a function that catches everything is asked several times before its process
+# ends, with all other partitions that it has.
 FATAL = 60.0
 # Seconds between two looks: with what a slot reports every 250 ms, less than the 3 s after which it is taken for dead.
 LOOK = 1.0

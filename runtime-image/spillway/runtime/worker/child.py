@@ -54,7 +54,7 @@ def run(work: Work, settings: Settings, pipe: Connection[object, object]) -> Non
         signal.signal(number, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDINGS)  # blocked by the worker, so that none came too early
     faulthandler.enable()
-    faulthandler.register(TELL_WHERE)
+    faulthandler.register(TELL_WHERE, all_threads=False)  # the main thread gets it
     os.set_inheritable(pipe.fileno(), False)  # what a user's code starts must not keep it open
     logs.begin(settings.slot)
     if settings.ledger is not None:
