@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
+import queue
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from multiprocessing.connection import Connection
@@ -70,7 +72,7 @@ class RunningJob:
         admin.create(client, [Topic(name, partitions) for name in topics.of_user(self.job)])
         self.driver = SmallDriver(self.access, self.job, programs_of(self.job, programs.together(spec), code), frame)
         self.slots: dict[str, tuple[BaseProcess, Connection]] = {}
-        self._answers: list[Answer] = []
+        self._answers: queue.SimpleQueue[Answer] = queue.SimpleQueue()
         self._producer = Producer(kafka_records.client(self.bootstrap, **{"linger.ms": 5}))
 
     def start(self, name: str, run: Run = process.run, **more: Any) -> None:
@@ -86,6 +88,14 @@ class RunningJob:
         made.start()
         theirs.close()
         self.slots[name] = made, ours
+        threading.Thread(target=self._listen, args=(ours,), daemon=True).start()
+
+    def _listen(self, pipe: Connection) -> None:
+        """As a worker does: a slot whose pipe is full would wait."""
+        with contextlib.suppress(EOFError, OSError):
+            while True:
+                if isinstance(told := pipe.recv(), Answer):
+                    self._answers.put(told)
 
     def spread(self, *names: str, seconds: float = 30.0) -> None:
         """Have all partitions with these slots."""
@@ -94,10 +104,9 @@ class RunningJob:
 
     def kill(self, name: str) -> None:
         """End a slot as a crash would; the driver does not hear of it."""
-        made, pipe = self.slots.pop(name)
+        made, _ = self.slots.pop(name)
         made.kill()
         made.join()
-        pipe.close()
 
     def signal(self, name: str, number: signal.Signals) -> None:
         """Send a signal to a slot."""
@@ -115,19 +124,12 @@ class RunningJob:
         pipe.send(Stop(10))
         while made.exitcode is None:
             self.driver.step(0.02)
-            with contextlib.suppress(EOFError, OSError):
-                while pipe.poll():
-                    pipe.recv()
-        pipe.close()
         return made.exitcode
 
     def ask(self, name: str, operator: str, key: Mapping[str, Any]) -> Answer:
         """What a slot has of a key."""
-        pipe = self.slots[name][1]
-        pipe.send(Ask(1, operator, dict(key)))
-        while not isinstance(found := pipe.recv(), Answer):
-            pass
-        return found
+        self.slots[name][1].send(Ask(1, operator, dict(key)))
+        return self._answers.get(timeout=10)
 
     def feed(self, topic: str, values: list[bytes], partition: int = 0, keys: list[bytes] | None = None) -> None:
         """Records for one partition of a topic of the user."""
@@ -188,10 +190,9 @@ class RunningJob:
 
     def close(self) -> None:
         """End everything."""
-        for made, pipe in self.slots.values():
+        for made, _ in self.slots.values():
             made.kill()
             made.join()
-            pipe.close()
         self.slots.clear()
 
 
