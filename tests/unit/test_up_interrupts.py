@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from spillway.local import interrupts as interrupts_module
 from spillway.local.interrupts import Interrupts
 
 
@@ -39,11 +40,21 @@ def test_after_the_first_a_wait_is_one_again() -> None:
 def test_the_second_raises_wherever_it_comes() -> None:
     with Interrupts() as interrupts:
         send()
+        interrupts.wait(0.1)
+        interrupts.wait(interrupts_module.ECHO)
         with pytest.raises(KeyboardInterrupt):
             send()
         send()  # a third tears nothing
 
         assert interrupts.count == 3
+
+
+def test_what_only_echoes_the_first_is_no_second() -> None:
+    with Interrupts() as interrupts:
+        send()
+        send(signal.SIGTERM)
+
+        assert interrupts.count == 1
 
 
 def test_the_first_raises_where_nothing_can_be_torn() -> None:

@@ -10,6 +10,7 @@ import contextlib
 import os
 import select
 import signal
+import time
 from collections.abc import Iterator
 from types import FrameType
 from typing import Self
@@ -17,6 +18,9 @@ from typing import Self
 # A closed terminal (SIGHUP) is no reason to leave work undone either.
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 AT_ONCE = 2
+# Seconds in which one wish may come twice: a terminal tells all of its foreground, and what started us there (`make`,
+# `uv run`, `timeout`) often passes it on. Longer: somebody who means it presses again.
+ECHO = 0.5
 
 
 class Interrupts:
@@ -29,6 +33,7 @@ class Interrupts:
     def __init__(self) -> None:
         self.count = 0
         self._raising = False
+        self._first = 0.0
 
     def __enter__(self) -> Self:
         self._read, self._write = os.pipe()
@@ -45,6 +50,7 @@ class Interrupts:
     def ask(self) -> None:
         """Ask for an end in order from within, as if a signal had come."""
         self.count = max(self.count, 1)
+        self._first = self._first or time.monotonic()
 
     def wait(self, seconds: float) -> None:
         """Do nothing for so long, or until a signal comes."""
@@ -63,6 +69,10 @@ class Interrupts:
             self._raising = False
 
     def _heard(self, _number: int, _frame: FrameType | None) -> None:
+        now = time.monotonic()
+        if self.count == 1 and now - self._first < ECHO:
+            return
+        self._first = self._first or now
         self.count += 1
         with contextlib.suppress(BlockingIOError):
             os.write(self._write, b"!")
