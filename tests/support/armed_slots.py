@@ -1,4 +1,4 @@
-"""Slots that end themselves at a failpoint, as a crash there would; to be run in processes of their own."""
+"""Slots that end or stop themselves at a failpoint, as a crash there would; for processes of their own."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from spillway.runtime.slots import life, process
 from spillway.runtime.slots.settings import Settings
 
 
-def ends(point: str, hits: int) -> None:
-    """This process is killed when it comes by the point for the n-th time."""
+def signals(number: signal.Signals, point: str, hits: int) -> None:
+    """This process gets a signal when it comes by the point for the n-th time."""
     left = hits
 
     def reached(name: str) -> None:
@@ -20,14 +20,20 @@ def ends(point: str, hits: int) -> None:
         if name == point:
             left -= 1
             if not left:
-                os.kill(os.getpid(), signal.SIGKILL)
+                os.kill(os.getpid(), number)
 
     failpoints.reached = reached
 
 
 def dying(point: str, hits: int, settings: Settings, pipe: Connection) -> None:
     """A slot that is killed at a point; it trims ten times as often, for lives are short."""
-    ends(point, hits)
+    signals(signal.SIGKILL, point, hits)
+    eager(settings, pipe)
+
+
+def stopping(point: str, hits: int, settings: Settings, pipe: Connection) -> None:
+    """A slot that stops at a point, until somebody lets it go on: then it is a zombie."""
+    signals(signal.SIGSTOP, point, hits)
     eager(settings, pipe)
 
 

@@ -14,7 +14,8 @@ import itertools
 import random
 import signal
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -23,7 +24,8 @@ from confluent_kafka import Producer
 import armed_slots
 import kafka_records
 from running_job import RunningJob, manifest
-from spillway.runtime.slots.messages import Answer, Ask, Stop
+from spillway.controllers.protocol.values import Owner
+from spillway.runtime.slots.messages import Answer, Stop
 
 WORDS = [letter * 3 for letter in "abcdefghijklmnopqrstuvwxyz"]
 PARTITIONS = 2  # of the input
@@ -111,7 +113,6 @@ class Crashing:
     def tick(self, *, moves: bool = True) -> None:
         """Lines are fed, and the driver does its work; twice a second something else is wanted."""
         self.load.due()
-        self.listen()
         self.job.driver.step(0.02)
         now = time.monotonic()
         if moves and now >= self._move_due:
@@ -123,13 +124,6 @@ class Crashing:
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             self.tick(moves=moves)
-
-    def listen(self) -> None:
-        """Slots report through their pipes, and stop when those are full."""
-        for _, pipe in self.job.slots.values():
-            with contextlib.suppress(EOFError, OSError):
-                while pipe.poll():
-                    pipe.recv()
 
     def sweep(self, points: Sequence[str], *, hits: dict[str, int] | None = None) -> list[str]:
         """Kill a slot at each of the points; those that it was killed at, in their order.
@@ -153,6 +147,57 @@ class Crashing:
                 self.job.launch(name, armed_slots.eager)
         return died
 
+    def haunt(self, points: Iterable[str]) -> list[str]:
+        """At each of the points a slot stops, is taken over from while it sleeps, and goes on when others have fed on.
+
+        Those at which one has done so, in their order.
+        """
+        haunted = []
+        for (name, heir), point in zip(itertools.cycle([self.NAMES, self.NAMES[::-1]]), points, strict=False):
+            if name in self.job.slots:
+                self.job.kill(name)
+            if heir not in self.job.slots:
+                self.job.start(heir, armed_slots.eager)
+            self.job.launch(name, functools.partial(armed_slots.stopping, point, self._hits(point, OFTEN)))
+            self._until(lambda name=name: self._stopped(name), f"{name} did not come by {point!r}")  # type: ignore[misc]
+            zombie = self._left_behind(name)
+            self.job.driver.want(heir)
+            self._until(self.job.driver.settled, f"{heir} did not take over", moves=False)
+            self.during(0.5, moves=False)
+            assert not self.job.done(), "there was nothing left to do"
+            self.job.signal(name, signal.SIGCONT)
+            if zombie is not None:
+                self._until(lambda zombie=zombie: self._new(zombie), f"{name} did not begin anew")  # type: ignore[misc]
+            haunted.append(point)
+        return haunted
+
+    def _left_behind(self, name: str) -> Owner | None:
+        """The driver hears nothing of a slot; if that owned something, it is taken over."""
+        driver = self.job.driver
+        owner = driver.me.log.living(name)
+        if owner is None or owner not in {driver.me.log.owner(place) for place in driver.me.log.holdings}:
+            return None
+        driver.silent(owner)
+        return owner
+
+    def _new(self, owner: Owner) -> bool:
+        now = self.job.driver.me.log.living(owner.slot)
+        return now is not None and now.incarnation > owner.incarnation
+
+    def _stopped(self, name: str) -> bool:
+        """Whether a process waits for SIGCONT."""
+        stat = Path(f"/proc/{self.job.slots[name][0].pid}/stat").read_text(encoding="ascii")
+        return stat.rpartition(")")[2].split()[0] == "T"
+
+    def _until(self, done: Callable[[], bool], problem: str, *, moves: bool = True) -> None:
+        deadline = time.monotonic() + PATIENCE
+        while not done():
+            assert time.monotonic() < deadline, f"{problem} within {PATIENCE:.0f} s"
+            self.tick(moves=moves)
+
+    def _hits(self, point: str, often: Mapping[str, int]) -> int:
+        return self.dice.randint(1, often.get(point, 1))
+
     def _arm(self, name: str, waiting: Any, armed: dict[str, tuple[str, float]], hits: dict[str, int]) -> None:
         if name in self.job.slots:
             return
@@ -160,18 +205,16 @@ class Crashing:
             self.job.launch(name, armed_slots.eager)
             return
         point = waiting.popleft()
-        count = self.dice.randint(1, hits.get(point, 1))
-        self.job.launch(name, functools.partial(armed_slots.dying, point, count))
+        self.job.launch(name, functools.partial(armed_slots.dying, point, self._hits(point, hits)))
         armed[name] = point, time.monotonic()
 
     def _died(self, name: str) -> bool:
         """Whether it has ended; as it had to, for nobody else ends it."""
-        made, pipe = self.job.slots[name]
+        made, _ = self.job.slots[name]
         if made.exitcode is None:
             return False
         assert made.exitcode == -signal.SIGKILL, f"{name} ended with {made.exitcode}"
         del self.job.slots[name]
-        pipe.close()
         return True
 
     def _provoke(self, name: str, point: str, since: float) -> None:
@@ -197,7 +240,6 @@ class Crashing:
         while not (self.job.driver.settled() and self.job.done()):
             assert time.monotonic() < deadline, (self.job.driver.me.log.holdings, self.job.progress())
             for _ in range(10):
-                self.listen()
                 self.job.driver.step(0.02)
         self.job.driver.want(*reversed(self.NAMES))
         self.job.driver.until(self.job.driver.settled)
@@ -208,17 +250,16 @@ class Crashing:
         """The counts that the slots have."""
         found: dict[str, int] = {}
         for word in WORDS:
-            rows = [answer.rows for name in self.NAMES if (answer := self._ask(name, word)).found]
+            deadline = time.monotonic() + 20
+            while not (rows := [answer.rows for name in self.NAMES if (answer := self._ask(name, word)).found]):
+                assert time.monotonic() < deadline, f"nobody has {word}"
+                time.sleep(0.05)  # whoever has it in the log restores it
             assert len(rows) == 1, f"{word} is had by {len(rows)} slots"
-            found |= {word: row["n"] for row in rows[0]}
+            found |= {row["word"]: row["n"] for row in rows[0]}
         return found
 
     def _ask(self, name: str, word: str) -> Answer:
-        pipe = self.job.slots[name][1]
-        pipe.send(Ask(1, "counts", {"word": word, "label": word[0].upper()}))
-        while not isinstance(found := pipe.recv(), Answer):
-            pass
-        return found
+        return self.job.ask(name, "counts", {"word": word, "label": word[0].upper()})
 
     def upserts(self) -> dict[str, list[int]]:
         """By word, the counts in the order in which their readers see them."""

@@ -36,11 +36,11 @@ class GoneError(SpillwayError):
 
 
 class Change(NamedTuple):
-    """A row of a changelog; an empty value deletes it."""
+    """A row of a changelog, where no value deletes it; or an output, which may have no key."""
 
     topic: str
     partition: int
-    key: bytes
+    key: bytes | None
     value: bytes | None
 
 
@@ -73,7 +73,10 @@ class Committer:
         self._ask(lambda: self._producer.init_transactions(PATIENCE), "its first transaction")
 
     def commit(self, snapshot: Snapshot) -> None:
-        """Store a snapshot, or raise `GoneError`; returns once readers of committed records can see it."""
+        """Store a snapshot, or raise `GoneError`.
+
+        Readers of committed records see it some milliseconds later: once each partition has its marker.
+        """
         time.sleep(max(0.0, self._next - time.monotonic()))
         self._ask(self._producer.begin_transaction, "a transaction")
         failpoints.reached("transaction begun")

@@ -5,6 +5,7 @@ Who writes appends with `record`, through a producer of its own, and learns what
 
 from __future__ import annotations
 
+import collections
 import time
 from collections.abc import Iterator
 
@@ -41,6 +42,7 @@ class ControlLog:
     def __init__(self, access: Access, names: Names) -> None:
         self._topic = names.control
         self._consumer: Consumer = clients.reader(access, f"{names.prefix}control")
+        self._fetched: collections.deque[Message] = collections.deque()
         self.next = 0  # the offset of the next message
 
     def restored(self) -> log.State:
@@ -61,11 +63,16 @@ class ControlLog:
         return log.restored(found)
 
     def read(self, seconds: float = 0.0) -> Iterator[tuple[int, messages.Any]]:
-        """The next messages with their offsets; waits for the first one for so long."""
-        first = self._consumer.poll(seconds)
-        if first is None:
-            return
-        for message in (first, *self._consumer.consume(AT_ONCE, 0)):
+        """The next messages with their offsets; waits for the first one for so long.
+
+        Who stops between two of them goes on there: the next call has the rest.
+        """
+        if not self._fetched:
+            first = self._consumer.poll(seconds)
+            if first is not None:
+                self._fetched += (first, *self._consumer.consume(AT_ONCE, 0))
+        while self._fetched:
+            message = self._fetched.popleft()
             if self._is_new(message):
                 offset = message.offset() or 0
                 self.next = offset + 1

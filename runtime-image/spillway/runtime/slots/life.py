@@ -144,7 +144,7 @@ class Life:
         for name, sends, earliest in work.results():
             self._age(name, earliest, len(sends))
             if self._exactly:
-                place.held += [Change(topic, TO_ANY, key or b"", value) for topic, _, key, value in sends]
+                place.held += [Change(topic, TO_ANY, key, value) for topic, _, key, value in sends]
             else:
                 for topic, partition, key, value in sends:
                     send(topic, partition, key, value)
@@ -251,9 +251,13 @@ class Life:
         failpoints.reached("assigned")
 
     def _finished(self, done: preparing.Finished) -> None:
-        """A task is ready; unless it is somebody else's by now, it is read from where it stands."""
-        work = self.machine.works.get(done.partition)
-        if work is None or work.epoch != done.epoch:
+        """A task is ready; unless it is somebody else's by now, it is read from where it stands.
+
+        Who is asked to release before that, and to go on after all, has asked for it twice.
+        """
+        work, place = self.machine.works.get(done.partition), self.places.get(done.partition)
+        if work is None or work.epoch != done.epoch or (place is not None and place.task.epoch == done.epoch):
+            done.task.close()
             return
         took = time.monotonic() - self._started.pop(done.partition)
         logger.info("%s: works on %s from %d on, after %.0f ms", self.me, done.partition, work.position, took * 1000)

@@ -4,8 +4,12 @@
     finish(want)    it is ours now: read the rest, which its last owner has committed meanwhile, and hand over the task
     forget(...)     it stays with the other one
 
-What was restored ahead makes the pause of a move short: only what was committed since has to be read then. The end of
-a changelog is where a broker says that nothing committed follows; a fenced predecessor has nothing open any more.
+What was restored ahead makes the pause of a move short: only what was committed since has to be read then.
+
+While a partition is another's, the end of its changelog is where a broker says that nothing committed follows. Once it
+is ours, that is not enough: a commit has gone through before its rows can be seen, for some milliseconds, or longer if
+the partition's broker is slow. Then the end is where nothing at all follows. Nobody writes there any more: who released
+it has ended its last transaction, and what a predecessor left open ended with the fence.
 """
 
 from __future__ import annotations
@@ -194,12 +198,18 @@ class Preparer:
                 found.task.load(where[0], key, message.value())
             found.next[where] = (message.offset() or 0) + 1
         elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - so it is called
-            found.missing.discard(where)
             found.next[where] = max(found.next[where], message.offset() or 0)
-            self._progress(found)
+            if not found.wanted or found.next[where] >= self._end(where):
+                found.missing.discard(where)
+                self._progress(found)
         elif not error.retriable():
             problem = f"changelog {where[0]}, partition {where[1]}, can't be read: {error.str()}"
             raise GoneError(problem)
+
+    def _end(self, where: _Place) -> int:
+        """Where a changelog ends, with what is not committed; the last answer of the broker has it."""
+        _, end = self._consumer.get_watermark_offsets(TopicPartition(*where), cached=True)
+        return int(end)
 
     def _progress(self, found: _Restore) -> None:
         """Tell who waits, once all ends were seen."""

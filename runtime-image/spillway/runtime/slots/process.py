@@ -59,6 +59,9 @@ class Process:
             except GoneError as error:
                 failpoints.reached("gone")
                 log.warning("%s: begins anew: %s", self._settings.slot, error)
+            # Clients and who listens to them hold one another: without this, each life would leave its threads behind.
+            gc.unfreeze()
+            gc.collect()
 
     def _live(self) -> bool:
         """One life; whether it was the last."""
