@@ -13,6 +13,7 @@ from spillway.cli import main as cli
 from spillway.controllers import reference as controllers
 from spillway.expressions import reference as expressions
 from spillway.model import reference as model
+from spillway.runtime import reference as runtime
 
 FOLDER = pathlib.Path(__file__).resolve().parent.parent / "docs" / "reference"
 
@@ -25,6 +26,7 @@ def pages() -> dict[str, str]:
         "decisions.md": controllers.decisions(),
         "expressions.md": expressions.expression_reference(),
         "commands.md": commands(),
+        "metrics.md": runtime.metrics(),
     }
 
 

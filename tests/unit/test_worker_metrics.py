@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,7 +12,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
-from spillway.runtime import reference, telemetry
+from spillway.runtime import telemetry
 from spillway.runtime.slots.settings import Settings, Suspect
 from spillway.runtime.telemetry import Ages, Flow, Place, Report
 from spillway.runtime.worker import metrics
@@ -21,7 +20,6 @@ from spillway.runtime.worker.metrics import Collector
 from spillway.runtime.worker.supervisor import End, Supervisor
 from spillway.runtime.worker.totals import Totals
 
-PAGE = Path(__file__).parents[2] / "docs" / "reference" / "metrics.md"
 AGES = [0.5, 1.0, 3.0, 250.0, 251.0, 100_000.0]
 
 
@@ -126,7 +124,3 @@ def test_names_are_as_prometheus_wants_them() -> None:
         assert re.fullmatch(r"spillway_[a-z_]+", family.name)
         assert not family.name.endswith("_total")
         assert set(family.labels) <= {"segment", "operator", "output", "slot", "how"}
-
-
-def test_the_page_is_what_the_code_says() -> None:
-    assert PAGE.read_text() == reference.metrics()

@@ -18,8 +18,8 @@ def metrics() -> str:
     ]
     parts = [
         f"{_HEADER}\n\n# Metrics\n",
-        "Every process answers `/metrics`. Units are seconds and bytes. Labels are bounded: segments, operators and"
-        " outputs are those of the manifest, slots those of the worker.\n",
+        "Units are seconds and bytes. Labels are bounded: segments, operators and outputs are those of the manifest,"
+        " slots those of the worker.\n",
         "## Worker\n",
         "Counters are sums over all slots of the worker, and over all their processes since the worker started: they"
         " don't go back when a slot is started again, or when a partition moves away.\n",
