@@ -78,8 +78,8 @@ def main(seconds: float, rounds: int, done: Callable[[str], None]) -> list[Figur
         done(f"round {number + 1} of {rounds}: {told(runs[-1])}")
     sent: list[Run] = []
     for number in range(rounds):
-        with systems.broker(appended=False) as bootstrap:
-            sent.append(run(bootstrap, seconds / rounds / 2, frame=1))
+        with systems.broker() as bootstrap:
+            sent.append(run(bootstrap, seconds / rounds / 2, frame=1, appended=False))
         done(f"round {number + 1} of {rounds}, times of sending: {told(sent[-1])}")
     return [
         *quantiles("latency", runs, {0.5: P50, 0.99: P99}),
@@ -115,13 +115,15 @@ def stall(seconds: float, rounds: int, done: Callable[[str], None]) -> list[Figu
     ]
 
 
-def run(bootstrap: str, seconds: float, *, frame: int, deadline: float = 0.0, stop: float = 0.0) -> Run:
+def run(
+    bootstrap: str, seconds: float, *, frame: int, deadline: float = 0.0, stop: float = 0.0, appended: bool = True
+) -> Run:
     """One run with a broker of its own; the slot is stopped for so long in the middle."""
     source = systems.created_one(bootstrap)
     count = int(RATE * (WARM + seconds))
     context = multiprocessing.get_context("spawn")
     with (
-        System(jobs.SUMS, bootstrap, source, frame=frame, deadline=deadline) as system,
+        System(jobs.SUMS, bootstrap, source, frame=frame, deadline=deadline, appended=appended) as system,
         concurrent.futures.ProcessPoolExecutor(2, mp_context=context) as others,
     ):
         system.settle()

@@ -8,7 +8,7 @@ import multiprocessing
 import multiprocessing.connection
 import multiprocessing.process
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from spillway.bench.record import events, jobs, logs, processes
 from spillway.bench.record.jobs import Case
@@ -33,21 +33,26 @@ class EndedError(Exception):
 
 
 @contextlib.contextmanager
-def broker(*, appended: bool = True) -> Iterator[str]:
-    """A broker for all runs of a measurement; its address.
-
-    Messages have the time at which they were appended; if not that, the one at which a client was given them.
-    """
-    with local.Broker(
-        settings={"log.message.timestamp.type": "LogAppendTime" if appended else "CreateTime"}
-    ) as running:
+def broker() -> Iterator[str]:
+    """A broker for all runs of a measurement; its address."""
+    with local.Broker() as running:
         yield running.bootstrap
 
 
-def created(bootstrap: str, *names: str, partitions: int = logs.PARTITIONS) -> None:
-    """Topics of the user."""
+def created(bootstrap: str, *names: str, appended: bool = True) -> None:
+    """Topics of the user.
+
+    Their messages have the time at which they were appended; if not that, the one at which a client was given them.
+    (Not as a setting of the broker: others keep event times in the messages of their own topics.)
+    """
+    settings = stamped(appended=appended)
     client = clients.admin(clients.Access(kafka.Kafka(bootstrap_servers=(bootstrap,))))
-    admin.create(client, [Topic(name, partitions) for name in names])
+    admin.create(client, [Topic(name, logs.PARTITIONS, settings) for name in names])
+
+
+def stamped(*, appended: bool) -> Mapping[str, str]:
+    """The setting of a topic for what its timestamps are."""
+    return {"message.timestamp.type": "LogAppendTime" if appended else "CreateTime"}
 
 
 def created_one(bootstrap: str) -> str:
@@ -66,9 +71,20 @@ class System:
     """A job at work in slots that have all of its partitions."""
 
     def __init__(
-        self, case: Case, bootstrap: str, source: str, *, slots: int = 1, frame: int = 1, deadline: float = 0.0
+        self,
+        case: Case,
+        bootstrap: str,
+        source: str,
+        *,
+        slots: int = 1,
+        frame: int = 1,
+        deadline: float = 0.0,
+        appended: bool = True,
     ) -> None:
-        """On a topic that is there; `frame` and `deadline` (seconds) of all its edges."""
+        """On a topic that is there; `frame` and `deadline` (seconds) of all its edges.
+
+        Timestamps of its edges and outputs are as those of `created`.
+        """
         self.case, self.bootstrap, self.source = case, bootstrap, source
         self.run = run_name()
         self.job: StreamJob = jobs.job(case, bootstrap, self.run, source, slots=slots)
@@ -76,18 +92,18 @@ class System:
         self.output = self.job.spec.outputs[0].topic
         self._leader = Leader(self.job, case, logs.PARTITIONS)
         self._slots = tuple(f"w0.{number}" for number in range(slots))
-        self._frame, self._deadline = frame, deadline
+        self._frame, self._deadline, self._appended = frame, deadline, appended
         self.reports: dict[str, telemetry.Report] = {}
         """The last one of each slot."""
         self._pipes: list[multiprocessing.connection.Connection] = []
         self._processes: list[multiprocessing.process.BaseProcess] = []
 
     def __enter__(self) -> System:
-        created(self.bootstrap, self.output)
+        created(self.bootstrap, self.output, appended=self._appended)
         for table in self.job.spec.tables:
             created(self.bootstrap, table.topic)
             logs.write(self.bootstrap, table.topic, events.campaign_rows())
-        self._leader.prepare()
+        self._leader.prepare(stamped(appended=self._appended))
         context = multiprocessing.get_context("spawn")
         for slot in self._slots:
             ours, theirs = context.Pipe()
