@@ -123,7 +123,7 @@ def test_rows_of_one_record_are_never_taken_apart() -> None:
     rows = [(1, 0, 0, "x" * 50, None, i) for i in range(30)]
 
     with pytest.raises(FrameError, match=r"30 rows of one record take .* bytes; a message holds 700"):
-        Sender(LAYOUT, ORIGIN, 1).frames(rows, 0, most=700)
+        Sender(LAYOUT, ORIGIN, 1).frames(rows, 0, most=700, largest=700)
 
 
 def test_a_record_that_can_not_be_sent_is_told_and_all_others_are_sent() -> None:
@@ -131,7 +131,7 @@ def test_a_record_that_can_not_be_sent_is_told_and_all_others_are_sent() -> None
     told: list[tuple[str, int, int]] = []
 
     found = Sender(LAYOUT, ORIGIN, 1).frames(
-        rows, 0, most=700, refused=lambda error, offset, index: told.append((str(error), offset, index))
+        rows, 0, most=700, largest=700, refused=lambda error, offset, index: told.append((str(error), offset, index))
     )
 
     sent = [row[0] for data in found for row in LAYOUT.rows(frames.read(data))]

@@ -551,7 +551,7 @@ outputs: [{name: r, input: wide, topic: r}]
     assert out(running) == [{"wide": ""}]
     (letter,) = running.letters
     assert letter.operator == "r.output"
-    assert letter.error == "the record takes 2000011 bytes; a message holds 1000000"
+    assert letter.error == "the message takes 2000011 bytes; its topic takes 1000000"
 
 
 # Functions of the user in the loop

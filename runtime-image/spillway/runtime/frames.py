@@ -37,14 +37,19 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from spillway.controllers import topics
 from spillway.controllers.protocol import reader
 from spillway.controllers.protocol.values import Partition
 from spillway.model.errors import TerminalError
 from spillway.model.types import ColumnType, Kind, Schema
 
 VERSION = 1
-# Brokers take messages of 1 048 588 bytes unless told otherwise; what is left is for keys, headers and the batch.
+# Brokers take messages of 1 048 588 bytes unless told otherwise; what is left is for keys, headers and the batch. With
+# more rows a frame is cut, so that readers get on.
 MAX_BYTES = 1_000_000
+# The rows of one record stay together, and may take what an edge takes: a record as large as a source takes, whose
+# columns msgpack may write a bit longer, or some rows with all of it.
+LARGEST = topics.LARGEST_FRAME - 1_024
 
 Row = tuple[Any, ...]
 Refused = Callable[[Exception, int, int], None]  # the error, and the position of the record
@@ -211,11 +216,12 @@ class Sender:
         combined: Combined | None = None,
         *,
         most: int = MAX_BYTES,
+        largest: int = LARGEST,
         refused: Refused | None = None,
     ) -> list[bytes]:
-        """The frame of these rows; several where one would be too large for a message.
+        """The frame of these rows; several where one would have more than `most` bytes.
 
-        Rows of one record that don't fit into a message, and values that have no bytes (half a surrogate pair), are
+        Rows of one record that take more than `largest`, and values that have no bytes (half a surrogate pair), are
         told to `refused`, and all others are sent; without it, FrameError is raised.
         """
         if not rows:
@@ -226,13 +232,14 @@ class Sender:
         except (ValueError, TypeError, OverflowError) as error:
             wrong = f"rows from {first} to {last} can't be written: {error}"
         else:
-            if len(data) <= most:
+            if len(data) <= (most if first != last else largest):
                 return [data]
-            wrong = f"{len(rows)} rows of one record take {len(data)} bytes; a message holds {most}"
+            wrong = f"{len(rows)} rows of one record take {len(data)} bytes; a message holds {largest}"
         if combined is None and first != last:
             cut = _cut(rows)
             halves = (rows[:cut], rows[cut:])
-            return [data for half in halves for data in self.frames(half, earliest, most=most, refused=refused)]
+            limits: dict[str, Any] = {"most": most, "largest": largest, "refused": refused}
+            return [data for half in halves for data in self.frames(half, earliest, **limits)]
         if refused is None:
             raise FrameError(wrong)
         refused(FrameError(wrong), first[0], first[1])

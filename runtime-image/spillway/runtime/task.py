@@ -26,13 +26,12 @@ from spillway.controllers.protocol import reader
 from spillway.controllers.protocol.reader import Seen, Verdict
 from spillway.controllers.protocol.values import Partition
 from spillway.controllers.topics import Names
-from spillway.runtime import frames
+from spillway.runtime import frames, letters
 from spillway.runtime.commits import Change, Position, Snapshot
 from spillway.runtime.emitter import TO_ANY
 from spillway.runtime.frames import Frame, Layout, Origin, Sender
 from spillway.runtime.programs.compiler import Loop
 from spillway.runtime.programs.program import Edge, Port, Program
-from spillway.runtime.programs.running import Letter
 from spillway.runtime.tables import store
 from spillway.runtime.tables.lookup_join import LookupJoin
 
@@ -206,12 +205,13 @@ class Task:
 
     def letters(self) -> list[Send]:
         """Dead letters."""
-        letters = self._running.letters
-        if not letters:
+        found = self._running.letters
+        if not found:
             return []
-        found = [Send(self._names.dead, 0, letter.operator.encode(), self._letter(letter)) for letter in letters]
-        letters.clear()
-        return found
+        at = (self.program, self.partition, self._names)
+        sends = [Send(self._names.dead, 0, one.operator.encode(), letters.encode(one, *at)) for one in found]
+        found.clear()
+        return sends
 
     def looked(self) -> None:
         """All that came of the messages so far was fetched, or waits in a frame."""
@@ -305,24 +305,6 @@ class Task:
         sender = _sender(self.program, edge, self._names, self.partition, self.epoch)
         refused = functools.partial(self._running.refused, operator=edge.label)
         return _Way(edge, self._running.edges[edge.label], self._names.edge(edge.reader), sender, refused)
-
-    def _letter(self, letter: Letter) -> bytes:
-        """As JSON, for people and for replaying."""
-        return msgspec.json.encode(
-            {
-                "operator": letter.operator,
-                "error": letter.error,
-                "line": letter.line[1],
-                "program": self.program.name,
-                "port": letter.port,
-                "partition": self.partition,
-                "offset": letter.offset,
-                "index": letter.index,
-                "timestamp": letter.timestamp,
-                "columns": letter.columns,
-                "row": letter.row,
-            }
-        )
 
 
 def source_of(program: Program) -> Port | None:

@@ -12,7 +12,7 @@ from spillway.runtime import frames
 from spillway.runtime.codecs import values
 from spillway.runtime.codecs.values import CodecError
 
-# As for frames: what a broker takes unless told otherwise.
+# As for frames: what a topic takes unless somebody has told it otherwise.
 MAX_BYTES = frames.MAX_BYTES
 # Python writes smaller ones as 1E-7.
 _PLAIN_DIGITS = 6
@@ -68,9 +68,9 @@ def keyed(columns: Sequence[Column], name: str, variables: Sequence[str]) -> tup
     return f"({whole} if {variable} is None else {text}({variable}).encode())", names
 
 
-def too_large(value: bytes) -> NoReturn:
+def too_large(size: int, most: int) -> NoReturn:
     """Raise: no broker would take it, and all that come after it would wait."""
-    message = f"the record takes {len(value)} bytes; a message holds {MAX_BYTES}"
+    message = f"the message takes {size} bytes; its topic takes {most}"
     raise CodecError(message)
 
 

@@ -36,10 +36,11 @@ import time
 import warnings
 import zlib
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from spillway.model.kafka import Table
-from spillway.runtime.codecs import reading
+from spillway.runtime.codecs import reading, writing
 from spillway.runtime.functions import Function, FunctionError
 from spillway.runtime.programs import records
 from spillway.runtime.programs.program import Port, Program
@@ -96,6 +97,7 @@ class Loop:
         states: Mapping[str, Any] | None = None,
         partitions: Mapping[str, int] | None = None,
         clock: Callable[[], int] = time.perf_counter_ns,
+        most: Mapping[str, int] = MappingProxyType({}),
     ) -> Running:
         """Ready to run on one partition of its input.
 
@@ -103,6 +105,7 @@ class Loop:
             states: a table object for each of `program.states`, by name.
             partitions: of the topic of each reader, by its name; 1 where nothing is said.
             clock: in nanoseconds, for the records that are timed.
+            most: by output, the bytes that a message of it may have; `writing.MAX_BYTES` where nothing is said.
         """
         known = partitions or {}
         buffers = {edge.label: 1 if edge.key is None else known.get(edge.reader, 1) for edge in self.program.edges}
@@ -111,7 +114,7 @@ class Loop:
             places=self._places,
             counting=self._counting,
             buffers=buffers,
-            outputs=[output.name for output in self.program.outputs],
+            outputs={one.name: most.get(one.name, writing.MAX_BYTES) for one in self.program.outputs},
             states=states or {},
             clock=clock,
             sampled=self._sampled,

@@ -90,15 +90,17 @@ class Writer:
             self._to.changes.output(output, flow, place)
             return
         key, value = self.message(output, flow.variables)
-        self._to.out.add(place.indent, [f"value = {value}", *self.bounded()], output.label)
+        lines = [f"name = {key}", f"value = {value}", *self.bounded(output, "name")]
+        self._to.out.add(place.indent, lines, output.label)
         to = self.output_buffer(output)
-        self._to.line(place, f"{to}((offset, index, {place.timestamp}, {key}, value))", output.label)
+        self._to.line(place, f"{to}((offset, index, {place.timestamp}, name, value))", output.label)
         self._to.stamp(output.label, place)
 
-    @staticmethod
-    def bounded() -> list[str]:
-        """Refuse a value that no broker would take."""
-        return [f"if len(value) > {writing.MAX_BYTES}:", "    too_large(value)"]
+    def bounded(self, output: Output, key: str) -> list[str]:
+        """Refuse a message that its topic would not take."""
+        most = self._to.bind(f"most_{identifier(output.name)}", f"at.most[{output.name!r}]")
+        size = "len(value)" if output.key is None else f"len({key}) + len(value)"
+        return [f"if {size} > {most}:", f"    too_large({size}, {most})"]
 
     def output_buffer(self, output: Output) -> str:
         """A name for what takes messages of an output."""

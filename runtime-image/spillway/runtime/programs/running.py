@@ -113,7 +113,7 @@ class Running:
         places: Mapping[str, tuple[str, ...]],
         counting: frozenset[str],
         buffers: Mapping[str, int],
-        outputs: Sequence[str],
+        outputs: Mapping[str, int],
         states: Mapping[str, Any],
         clock: Clock,
         sampled: int,
@@ -125,7 +125,7 @@ class Running:
             places: everything that has figures, and the places that it reads.
             counting: those that count what goes out of them; ports count what comes in.
             buffers: by edge, how many partitions its rows are kept apart for.
-            outputs: their names.
+            outputs: by name, the bytes that a message of each may have.
             states: table objects by the name of their operator.
             clock: in nanoseconds.
             sampled: of so many records, one is timed.
@@ -134,6 +134,7 @@ class Running:
         self._places, self._counting = places, counting
         self.edges: dict[str, list[Rows]] = {label: [[] for _ in range(n)] for label, n in buffers.items()}
         self.outputs: dict[str, Rows] = {name: [] for name in outputs}
+        self.most = dict(outputs)
         self.letters: list[Letter] = []
         self.states = states
         self.run: dict[str, Callable[..., None]] = {}
