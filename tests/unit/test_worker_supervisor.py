@@ -129,6 +129,19 @@ def test_slots_end_in_order_or_are_killed_after_the_grace_period(begin: Start) -
     assert 2 <= time.monotonic() - started < 10
 
 
+def test_no_slot_is_left_when_the_supervisor_itself_fails(begin: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    supervisor = begin([SERVE])
+    supervisor.step()
+    monkeypatch.setattr(supervisor, "step", lambda: 1 / 0)
+
+    with pytest.raises(ZeroDivisionError):
+        supervisor.run(lambda: 0, grace=10)
+
+    life = supervisor.seats[0].life
+    assert life is not None
+    assert life.code == -9
+
+
 def test_it_is_ready_once_every_slot_works_on_all_of_its_partitions(begin: Start) -> None:
     supervisor = begin([SERVE], [[["restore"], ["hang"]]])
     assert readiness.missing(supervisor.seats, time.monotonic()) == ["w0.0 is not running", "w0.1 is not running"]

@@ -106,9 +106,12 @@ class Supervisor:
 
     def run(self, asked: Callable[[], int], grace: float) -> bool:
         """Until it has been asked to end, then for the grace period at the most; whether all slots ended in order."""
-        while not asked():
-            self.step()
-        return self.stop(asked, grace)
+        try:
+            while not asked():
+                self.step()
+            return self.stop(asked, grace)
+        finally:
+            self._kill()  # else Python would wait for them, should this have raised
 
     def step(self) -> None:
         """Look after each slot, then wait until something happens."""
@@ -134,9 +137,7 @@ class Supervisor:
             if hurried or self.turned >= until:
                 why = "it was asked a second time" if hurried else f"the grace period of {grace:g} s is over"
                 _log.warning("kills %s, because %s", ", ".join(seat.name for seat, _ in left), why)
-                for _, life in left:
-                    life.kill()
-                    life.close()
+                self._kill()
             for seat, life in left:
                 if life.code is not None:
                     seat.life = None
@@ -145,6 +146,12 @@ class Supervisor:
                     _log.info("%s %s", seat.name, _manner(life.code))
             self._wait()
         return orderly
+
+    def _kill(self) -> None:
+        for seat in self.seats:
+            if seat.life is not None:
+                seat.life.kill()
+                seat.life.close()
 
     def _look(self, seat: Seat, life: Life, now: float) -> None:
         if life.code is not None:
