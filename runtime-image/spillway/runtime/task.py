@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -107,7 +107,8 @@ class Task:
         self._parts = Layout(self._combined.schema, combined=True) if self._combined else None
         self._seen: dict[int, dict[Partition, Seen]] = {side: {} for side in self._sides}
         self._news: dict[tuple[int, Partition], None] = {}
-        self._earliest: int | None = None  # of what came since the last look: see `frames`
+        self.earliest: int | None = None
+        """When the first of what came since `looked` came into its topic, in milliseconds."""
         self._filling = Filling()
         self.due = NEVER
         """When something that waits has to leave; infinite if nothing waits."""
@@ -163,6 +164,15 @@ class Task:
                 self._rows_aside(frame, offset, error)
         self.next = offset + 1
 
+    def waiting(self, label: str) -> list[list[Any]]:
+        """The rows that wait for an edge, by partition, for who sends them otherwise: it clears what it has taken."""
+        return self._running.edges[label]
+
+    @property
+    def refused(self) -> Callable[..., None]:
+        """To be told of rows that can't be sent."""
+        return self._running.refused
+
     def frames(self, now: float, *, whole: bool = False) -> list[Send]:
         """Frames that are full, or whose deadline has come; `whole`: of all that waits. `now` is in seconds.
 
@@ -173,9 +183,9 @@ class Task:
             if way.due == NEVER:
                 if not any(way.buffers):
                     continue
-                way.due, way.earliest = now + way.wait, self._earliest or 0
-            elif self._earliest is not None and self._earliest < way.earliest:
-                way.earliest = self._earliest
+                way.due, way.earliest = now + way.wait, self.earliest or 0
+            elif self.earliest is not None and self.earliest < way.earliest:
+                way.earliest = self.earliest
             at_once = whole or now >= way.due
             waits = False
             for number, rows in enumerate(way.buffers):
@@ -200,7 +210,7 @@ class Task:
             if rows:
                 sends = [Send(topic, TO_ANY, key, value) for _, _, _, key, value in rows]
                 rows.clear()
-                found.append((name, sends, self._earliest or 0))
+                found.append((name, sends, self.earliest or 0))
         return found
 
     def letters(self) -> list[Send]:
@@ -215,7 +225,7 @@ class Task:
 
     def looked(self) -> None:
         """All that came of the messages so far was fetched, or waits in a frame."""
-        self._earliest = None
+        self.earliest = None
 
     def markers(self) -> list[Send]:
         """An empty frame for every partition that it may write: from there on frames of older epochs are dead."""
@@ -297,8 +307,8 @@ class Task:
             self._running.refused(error, offset, index, port.into or port.label, given)
 
     def _came(self, earliest: int) -> None:
-        if self._earliest is None or earliest < self._earliest:
-            self._earliest = earliest
+        if self.earliest is None or earliest < self.earliest:
+            self.earliest = earliest
 
     def _way(self, edge: Edge) -> _Way:
         """An edge; what came from one topic has its offsets as positions."""
