@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka import Consumer, TopicPartition
 
 import kafka_records
 import remains
 from spillway.local import interrupts
-
-pytestmark = [pytest.mark.broker, pytest.mark.usefixtures("kafka"), pytest.mark.xdist_group("up")]
+from spillway.local.broker import Broker
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 COMMAND = [sys.executable, "-m", "spillway.cli.main", "up"]
@@ -83,18 +83,24 @@ def bootstrap(up: Up) -> str:
     return str(up.until("started", lambda told: told["what"] == "broker")["bootstrap"])
 
 
-def counted(bootstrap: str, word: str, wanted: int, topic: str = "word-counts") -> bool:
-    """Whether a word's count comes to be so many, and nothing else comes after it."""
+def counted(bootstrap: str, **wanted: int) -> bool:
+    """Whether the counts of words come to be these, and no others."""
+    settings: kafka_records.Settings = {"group.id": "unused", "enable.auto.commit": False}
+    consumer = Consumer(kafka_records.client(bootstrap, **settings))
+    partitions = consumer.list_topics("word-counts", timeout=10).topics["word-counts"].partitions
+    consumer.assign([TopicPartition("word-counts", partition, 0) for partition in partitions])
+    newest: dict[str, int] = {}
 
-    def newest() -> int:
-        command = [sys.executable, "-m", "spillway.cli.main", "consume", topic, "-b", bootstrap, "--end"]
-        lines = subprocess.run(
-            command, capture_output=True, text=True, check=True, timeout=PATIENCE
-        ).stdout.splitlines()
-        found = [json.loads(line) for line in lines if line]
-        return max((row["occurrences"] for row in found if row["word"] == word), default=0)
+    def read() -> bool:
+        for message in consumer.consume(1000, 0.1):
+            row = json.loads(message.value())
+            newest[row["word"]] = row["occurrences"]
+        return all(newest.get(word) == count for word, count in wanted.items())
 
-    return remains.within(remains.PATIENCE * 2, lambda: newest() >= wanted) and newest() == wanted
+    try:
+        return remains.within(remains.PATIENCE * 2, read)
+    finally:
+        consumer.close()
 
 
 def nothing_left(state: Path) -> bool:
@@ -103,6 +109,9 @@ def nothing_left(state: Path) -> bool:
     )
 
 
+@pytest.mark.broker
+@pytest.mark.usefixtures("kafka")
+@pytest.mark.xdist_group("up")
 def test_a_job_runs_is_edited_ends_and_goes_on(tmp_path: Path) -> None:
     manifest, state = tmp_path / "job.yaml", tmp_path / "state"
     shutil.copy(EXAMPLES / "word-count.yaml", manifest)
@@ -112,7 +121,7 @@ def test_a_job_runs_is_edited_ends_and_goes_on(tmp_path: Path) -> None:
         assert up.until("topics")["topics"] == ["lines", "word-counts"]
         assert up.until("ready")["partitions"] == 24
         kafka_records.produce(kafka, "lines", ["to be or not to be", "to do"])
-        assert counted(kafka, "to", 3)
+        assert counted(kafka, to=3, be=2, do=1)
 
         second = subprocess.run(
             [*COMMAND, str(manifest), "--state", str(state)], capture_output=True, text=True, check=False
@@ -128,7 +137,7 @@ def test_a_job_runs_is_edited_ends_and_goes_on(tmp_path: Path) -> None:
         kafka = bootstrap(up)
         up.until("ready")
         kafka_records.produce(kafka, "lines", ["to be"])
-        assert counted(kafka, "to", 4)
+        assert counted(kafka, to=4, be=3, do=1)
 
         text = manifest.read_text()
         manifest.write_text(text.replace("word <> ''", "wrd <> ''"))
@@ -143,15 +152,14 @@ def test_a_job_runs_is_edited_ends_and_goes_on(tmp_path: Path) -> None:
         assert up.until("ended")["code"] == 128 + signal.SIGKILL
         up.until("moves")
         kafka_records.produce(kafka, "lines", ["to boldly go", "not to", "boldly"])
-        assert counted(kafka, "boldly", 2)
-        assert counted(kafka, "to", 4)  # too short now
+        assert counted(kafka, boldly=2, to=4, be=3, do=1)  # of "to" no more are counted
         assert up.end(signal.SIGTERM) == 0
     assert nothing_left(state)
 
 
-def test_a_second_interrupt_ends_at_once_and_leaves_nothing(tmp_path: Path) -> None:
+def test_on_somebody_s_kafka_a_second_interrupt_ends_at_once_and_leaves_nothing(broker: Broker, tmp_path: Path) -> None:
     state = tmp_path / "state"
-    with running(EXAMPLES / "grep.yaml", state) as up:
+    with running(EXAMPLES / "grep.yaml", state, "--bootstrap", broker.bootstrap, "--create-topics") as up:
         driver = up.until("started", lambda told: told["what"] == "driver")["pid"]
         up.until("ready")
         os.kill(driver, signal.SIGSTOP)  # so that nothing comes to rest

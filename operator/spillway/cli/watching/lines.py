@@ -65,7 +65,7 @@ class Objects(Lines):
             parts = {
                 name: told[name] for name in ("ready", "rate_in", "latency", "segments", "slots", "letters", "late")
             }
-            self._object({"kind": str(Kind.RATES), "workers": scene.asked, **parts})
+            self._object({"kind": str(Kind.RATES), "text": rates(scene.seen), "workers": scene.asked, **parts})
 
     def _object(self, fields: dict[str, Any]) -> None:
         self._put(json.dumps({"at": self._now().isoformat(timespec="milliseconds"), **fields}))
