@@ -68,7 +68,8 @@ class Answers:
         except KeyUnfitError as error:
             return web.problem(HTTPStatus.BAD_REQUEST, str(error))
         lives = [life for seat in self._supervisor.seats if (life := seat.life) is not None]
-        found = tables.ask(lives, operator, key)
+        # Who has not joined has no partition, and doesn't listen yet.
+        found = tables.ask([life for life in lives if life.report is not None], operator, key)
         if found is None:
             message = f"not all slots have answered within {tables.PATIENCE:g} s; ask again"
             return web.problem(HTTPStatus.SERVICE_UNAVAILABLE, message)

@@ -143,9 +143,9 @@ class Life:
             pass  # it has ended, maybe within a message
         except Exception:
             _log.exception("%s told something that can't be read", self.slot)
-        while self._open:
-            number, answers = self._open.popitem()
-            answers.put(Answer(number, found=False))
+        for number in tuple(self._open):
+            if (answers := self._open.pop(number, None)) is not None:
+                answers.put(Answer(number, found=False))
 
     def _take(self, message: FromSlot) -> None:
         if isinstance(message, Told):
