@@ -143,8 +143,9 @@ class Driver:
                 self._next = now + TICK
                 self._observe(now)
                 if self.leading.me.leads:
-                    self._decide(now)
+                    self._change(now)
                     self._apply(now)
+                    self._think()
                 report(self)
             self.leading.due()
             if self.leading.me.deposed:
@@ -212,8 +213,8 @@ class Driver:
                 self.journal.lost(place, now)
         self.seen = observing.look(self.reports, state, self.catalogue.planned(state), now)
 
-    def _decide(self, now: float) -> None:
-        """Which plan is to hold, how far it is carried out, and who shall have what."""
+    def _change(self, now: float) -> None:
+        """Which plan is to hold, and how far it is carried out."""
         state, shapes = self.leading.state, self.catalogue.shapes
         if now >= self._looked + LOOK:
             self._looked = now
@@ -230,10 +231,6 @@ class Driver:
                 plan = plans.numbered(tuned, state.leader, state.plan.number + 1) if tuned else None
             if plan is not None:
                 self.leading.write(plan)
-        runs = [place for place, aim in change.aims.items() if aim.runs and not self.rests(place)]
-        loads = {place: self.seen.loads.get(place) for place in runs}
-        slots = (self.silent, self.leaving, self.granted)
-        self.steersman.think(self.seen, self.leading.me, loads, slots, policy)
 
     def _look(self, now: float) -> None:
         """At the manifest, and at the topics."""
@@ -263,6 +260,14 @@ class Driver:
         waiting = self.retries.waiting(same, now)
         if wanted != me.wanted or me.failed != waiting:
             self.leading.tell(lambda me: dataclasses.replace(knowledge.want(me, wanted), failed=waiting))
+
+    def _think(self) -> None:
+        """About who shall have what. The last decision has to be applied: it says who is about to have what."""
+        aims = self.change.aims if self.change else {}
+        runs = [place for place, aim in aims.items() if aim.runs and not self.rests(place)]
+        loads = {place: self.seen.loads.get(place) for place in runs}
+        slots = (self.silent, self.leaving, self.granted)
+        self.steersman.think(self.seen, self.leading.me, loads, slots, self.job.spec.policy)
 
     def _failed(self, counted: Counted, message: messages.Cancel, now: float) -> None:
         """A move was given up. If slots can't run what was planned last, the job goes back to what it ran before."""

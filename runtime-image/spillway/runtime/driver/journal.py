@@ -46,7 +46,6 @@ class Journal:
             case messages.Released():
                 holding = before.holdings.get(message.partition)
                 if holding and holding.move and holding.move.heir is None:
-                    self._stopped.pop(message.partition, None)
                     self._note(message.partition, MoveKind.REST, holding.owner.slot, None, None, at, why)
             case messages.Assign():
                 self._assigned(before, message, at, why)
@@ -56,17 +55,18 @@ class Journal:
     ) -> None:
         place, holding = message.partition, before.holdings.get(message.partition)
         stopped = self._stopped.pop(place, None)
-        pause = None if stopped is None else max(0.0, (at - stopped) * 1e3)
-        rested = holding is not None and holding.move is not None and holding.move.cut is not None
-        if holding is None or (rested and holding.move is not None and holding.move.heir is None):
+        move = holding.move if holding else None
+        rested = move is not None and move.cut is not None and move.heir is None
+        if holding is None or (rested and holding.program == message.program):
             self._note(place, MoveKind.START, None, message.owner.slot, None, at, why)
             return
         if message.takeover:
             kind = MoveKind.TAKEOVER
         elif holding.program != message.program:
-            kind = MoveKind.PROGRAM
+            kind = MoveKind.PROGRAM  # also of one that rested meanwhile, so that its edge could be emptied
         else:
             kind = MoveKind.RESIZE
+        pause = None if stopped is None else max(0.0, (at - stopped) * 1e3)
         self._note(place, kind, holding.owner.slot, message.owner.slot, pause, at, why)
 
     def _note(
