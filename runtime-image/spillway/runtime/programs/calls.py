@@ -6,7 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from spillway.model.operators import Python, PythonKind
-from spillway.model.types import Kind, Schema
+from spillway.model.types import Column, Kind, Schema
 from spillway.runtime import functions
 from spillway.runtime.programs import vectors
 from spillway.runtime.programs.program import MAIN, Step
@@ -44,19 +44,19 @@ class Writer:
         result = self._to.names.new("r", step.name)
         if python.as_ is PythonKind.MAP:
             self._to.line(place, f"{result} = {call}", step.name)
-            taken = self._taken(step, result, place)
+            taken = self._taken(step, flow, result, place)
             self._to.stamp(step.name, place)
             self._to.node(step.name, taken, place)
         else:
-            self._several(step, call, result, place)
+            self._several(step, flow, result, place)
 
-    def _several(self, step: Step, call: str, result: str, place: Place) -> None:
+    def _several(self, step: Step, flow: Records, result: str, place: Place) -> None:
         """What a function gives is one value: none of its rows goes on before all of them are right."""
         results = self._to.names.new("results", step.name)
         self._to.line(place, f"{results} = []", step.name)
-        self._to.line(place, f"for {result} in {call}:", step.name)
+        self._to.line(place, f"for {result} in {self.call(step, flow)}:", step.name)
         inner = place.nested(loop=True)
-        taken = self._taken(step, result, inner)
+        taken = self._taken(step, flow, result, inner)
         row = taken.row(returns(step))
         self._to.line(inner, f"{results}.append({row})", step.name)
         self._to.stamp(step.name, place)
@@ -77,8 +77,11 @@ class Writer:
         self._to.names.outside.update(to_datetime=functions.to_datetime, to_date=functions.to_date)
         return f"{function}({{{given}}})"
 
-    def _taken(self, step: Step, result: str, place: Place) -> Records:
-        """Take the columns out of a result; what is not at once what it should be is looked at closely."""
+    def _taken(self, step: Step, flow: Records, result: str, place: Place) -> Records:
+        """Take the columns out of a result; what is not at once what it should be is looked at closely.
+
+        Most of what a function gives is what it was given, and that is right: it was in a row of the same type.
+        """
         schema = returns(step)
         variables = self._to.names.columns(schema)
         check = self._to.outside("check", step, functions.checker(_python(step).function, schema))
@@ -87,7 +90,8 @@ class Writer:
             self._to.line(place, closely, step.name)
             return Records(variables)
         entries = ", ".join(f"{result}[{name!r}]" for name in variables)
-        right = " and ".join(_RIGHT[column.type.kind].format(variables[column.name]) for column in schema)
+        given = {column: flow.variables[column.name] for column in step.given[MAIN].schema}
+        right = " and ".join(_right(column, variables[column.name], given.get(column, "")) for column in schema)
         lines = ["try:", f"    {', '.join(variables.values())} = {entries}", f"    right = {right}"]
         lines += ["except Exception:", "    right = False", "if not right:", f"    {closely}"]
         self._to.out.add(place.indent, lines, step.name)
@@ -119,6 +123,12 @@ class Writer:
         with self._to.judged(inner, name) as deeper:
             self._to.node(name, Records(variables), deeper)
         self._to.out.add(place.indent + 1, f"{waiting}.clear()", name)
+
+
+def _right(column: Column, variable: str, given: str) -> str:
+    """The source of whether a value is right at once; `given`: what the function was given for the same column."""
+    right = _RIGHT[column.type.kind].format(variable)
+    return f"({variable} is {given} or {right})" if given.isidentifier() else right
 
 
 def returns(step: Step) -> Schema:
