@@ -8,6 +8,7 @@ from spillway.runtime.programs.program import MAIN, OTHER, State
 from spillway.runtime.tables.aggregation import Aggregation
 from spillway.runtime.tables.lookup_join import LookupJoin, Replica
 from spillway.runtime.tables.source_table import SourceTable
+from spillway.runtime.tables.store import Rows, in_memory
 from spillway.runtime.tables.stream_join import StreamJoin
 from spillway.runtime.tables.table_join import TableJoin
 
@@ -18,19 +19,23 @@ def replica(state: State) -> Replica:
     return Replica(state.operator, state.given[MAIN], state.given[OTHER])
 
 
-def made(state: State, shared: Replica | None = None) -> Any:
-    """An empty table object; of a join with a broadcast table, on the replica that its owner's partitions share."""
+def made(state: State, shared: Replica | None = None, kept: Rows = in_memory) -> Any:
+    """An empty table object; of a join with a broadcast table, on the replica that its owner's partitions share.
+
+    `kept` makes the maps that rows are in. Records that wait in joins of streams, and histories of rows, stay in memory
+    whatever it is: they are found by ranges of time, and a retention bounds them.
+    """
     operator = state.operator
     if operator is None:
-        return SourceTable(state.result)
+        return SourceTable(state.result, kept=kept)
     if operator.aggregate is not None:
-        return Aggregation(operator, state.given[MAIN], state.result, updates=state.updates)
+        return Aggregation(operator, state.given[MAIN], state.result, updates=state.updates, kept=kept)
     assert operator.join is not None  # noqa: S101 - nothing else has a state
     left, right = state.given
     if operator.join.stream is not None:
         return StreamJoin(operator, left, right, state.result)
     if left.is_table:
-        return TableJoin(operator, left, right, state.result)
+        return TableJoin(operator, left, right, state.result, kept=kept)
     if state.broadcast and shared is None:
         shared = replica(state)
-    return LookupJoin(operator, left, right, state.result, derived=state.derived, replica=shared)
+    return LookupJoin(operator, left, right, state.result, derived=state.derived, replica=shared, kept=kept)

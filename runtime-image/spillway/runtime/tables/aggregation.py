@@ -28,7 +28,7 @@ from spillway.model.types import Schema
 from spillway.runtime import keys
 from spillway.runtime.tables import loops, rows
 from spillway.runtime.tables.expiry import Expiry, retention_of
-from spillway.runtime.tables.store import Store
+from spillway.runtime.tables.store import Rows, Store, in_memory
 from spillway.runtime.tables.updates import Row, Update
 
 Key = Any
@@ -48,8 +48,16 @@ class Aggregation:
 
     record: Callable[[int, Row], list[Update]]
 
-    def __init__(self, operator: Operator, given: Relation, result: Relation, *, updates: bool | None = None) -> None:
-        """`updates`: whether rows of the input come and go; by default where it is a table."""
+    def __init__(
+        self,
+        operator: Operator,
+        given: Relation,
+        result: Relation,
+        *,
+        updates: bool | None = None,
+        kept: Rows = in_memory,
+    ) -> None:
+        """`updates`: whether rows of the input come and go; by default where it is a table. `kept`: where rows are."""
         self._updates = given.is_table if updates is None else updates
         retention = retention_of(operator)
         loop = loops.Loop(operator, given.schema, updates=self._updates, retention=retention)
@@ -61,7 +69,7 @@ class Aggregation:
         self._stale: dict[Key, None] = {}  # keys of rows that their readers have otherwise than the states give them
         self._decimals = [(i, self._steps[i].restore) for i in loop.decimals]
         self._zeros = [steps.zero for steps in self._steps]
-        self._store = self._stored(result.schema)
+        self._store = self._stored(result.schema, kept)
         self.stores = (self._store,)
         self._rows, self._dirty = self._store.rows, self._store.dirty
         self._expiry = None if retention is None else Expiry(retention)
@@ -250,7 +258,7 @@ class Aggregation:
 
     # The changelog.
 
-    def _stored(self, result: Schema) -> Store:
+    def _stored(self, result: Schema, kept: Rows) -> Store:
         types = [column.type for column in result.columns[: self._width]]
         encode, decode = keys.encoder(types), keys.decoder(types)
         row = rows.restorer(result)
@@ -276,6 +284,7 @@ class Aggregation:
             value,
             entry,
             restored=self._restored,
+            rows=kept,
         )
 
     def _encoded(self, key: Key) -> bytes:

@@ -8,7 +8,7 @@ it took a third of the time of a join.
 from __future__ import annotations
 
 import bisect
-from collections.abc import Sequence
+from collections.abc import MutableMapping, Sequence
 from typing import Any
 
 from spillway.model.types import Schema
@@ -47,7 +47,7 @@ class Buffer:
             place=place,
             restored=self._restored,
         )
-        self.waiting: dict[int, Waiting] = self.store.rows
+        self.waiting: MutableMapping[int, Waiting] = self.store.rows
 
     def add(self, key: Key, time: int, row: Row, *, alone: bool) -> None:
         """Keep a record."""

@@ -28,7 +28,7 @@ from spillway.model.types import Schema
 from spillway.runtime.tables.buffers import Buffer
 from spillway.runtime.tables.expiry import retention_of
 from spillway.runtime.tables.pairing import Key, Pairing
-from spillway.runtime.tables.store import NEVER, Store
+from spillway.runtime.tables.store import NEVER, Rows, Store, in_memory
 from spillway.runtime.tables.updates import Row, Update
 from spillway.runtime.tables.versions import Newest, Versions
 
@@ -64,18 +64,19 @@ class LookupJoin:
         *,
         derived: bool = False,
         replica: Replica | None = None,
+        kept: Rows = in_memory,
     ) -> None:
         """How the table is read.
 
         `derived`: its rows come from an operator, not from a topic. `replica`: its rows are those of a broadcast table,
-        which somebody else updates; without it, the join has its own.
+        which somebody else updates; without it, the join has its own. `kept`: where those are, if only the newest are.
         """
         join = operator.join
         assert join is not None  # noqa: S101 - the kind of the operator says so
         self._pairing = Pairing(join, left.schema, right.schema)
         self._alone = self._pairing.left_alone if join.type is JoinType.LEFT else None
         self._retention = retention_of(operator)
-        self.replica = Replica(operator, left, right, derived=derived) if replica is None else replica
+        self.replica = Replica(operator, left, right, derived=derived, kept=kept) if replica is None else replica
         self._rows = self.replica.rows
         self.corrects = replica is None and self._retention is not None and join.as_of is not AsOf.LATEST
         self._buffer = self._buffered(left.schema) if self.corrects else None
@@ -159,14 +160,20 @@ class Replica:
         store: where they are.
     """
 
-    def __init__(self, operator: Operator, left: Relation, right: Relation, *, derived: bool = False) -> None:
+    def __init__(
+        self, operator: Operator, left: Relation, right: Relation, *, derived: bool = False, kept: Rows = in_memory
+    ) -> None:
+        """`kept`: where rows are, if only the newest ones are; histories are in memory."""
         self._derived = derived
         join = operator.join
         assert join is not None  # noqa: S101 - the kind of the operator says so
         pairing = Pairing(join, left.schema, right.schema)
         retention = retention_of(operator)
-        kind = Newest if join.as_of is AsOf.LATEST else Versions
-        self.rows: Versions | Newest = kind(right.schema, pairing.key_types, retention=retention)
+        self.rows: Versions | Newest = (
+            Newest(right.schema, pairing.key_types, retention=retention, kept=kept)
+            if join.as_of is AsOf.LATEST
+            else Versions(right.schema, pairing.key_types, retention=retention)
+        )
         self.store = self.rows.store
         self._key = pairing.right_key
 

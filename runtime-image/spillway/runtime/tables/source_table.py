@@ -11,6 +11,7 @@ import operator
 
 from spillway.expressions.relations import Relation
 from spillway.runtime import keys
+from spillway.runtime.tables.store import Rows, in_memory
 from spillway.runtime.tables.updates import Row, Update
 from spillway.runtime.tables.versions import FOREVER, Newest
 
@@ -27,12 +28,13 @@ class SourceTable:
         late: how many messages were older than the row that they were for.
     """
 
-    def __init__(self, relation: Relation) -> None:
+    def __init__(self, relation: Relation, *, kept: Rows = in_memory) -> None:
+        """`kept`: where rows are."""
         names = relation.key or ()
         # Here null is a value like all others: it names a row, and doesn't have to match one.
         self._key = operator.itemgetter(*(relation.schema.names.index(name) for name in names))
         types = [column.type for name in names for column in relation.schema if column.name == name]
-        self._rows = Newest(relation.schema, types, retention=DAY)
+        self._rows = Newest(relation.schema, types, retention=DAY, kept=kept)
         self._width = len(names)
         self.stores = (self._rows.store,)
         self.late = 0

@@ -9,21 +9,38 @@ The stores of one table share a changelog: the first byte of a changelog key is 
 Event time has come as far as `time` says; tables with a retention set it. It is written like an entry, and so is the
 next `number`: what is late after a restart has to be what would have been late without it.
 
-`rows` is a dict here. What tables ask of it is `get`, item assignment, `pop`, `len` and iteration, so that a map on
-disk with a write-back cache can take its place.
+`rows` is a dict, or whatever map a `Rows` makes in its place: `disk` has one for tables that are larger than memory.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, MutableMapping, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 
 Key = Any
 Entry = Any
 Change = tuple[bytes, bytes | None]
+
+
+class Codec(NamedTuple):
+    """How entries become bytes, and come back: for maps that keep them elsewhere than in memory."""
+
+    key: Callable[[Key], bytes]
+    key_of: Callable[[bytes], Key]
+    value: Callable[[Key, Entry], bytes]
+    entry: Callable[[Key, bytes], Entry]
+
+
+Rows = Callable[[Codec], MutableMapping[Key, Entry]]  # makes an empty map
+
+
+def in_memory(_: Codec) -> MutableMapping[Key, Entry]:
+    """The map that a table has unless it is told otherwise."""
+    return {}
+
 
 NEVER = -(2**63)  # before every event: the smallest time that a column can hold
 
@@ -52,12 +69,23 @@ class Store:
         *,
         place: int = 0,
         restored: Callable[[], None] = lambda: None,
+        rows: Rows = in_memory,
     ) -> None:
         """How keys become bytes and entries become values for msgpack, and back.
 
-        `place`: which of the table's stores it is. `restored`: called after a restore.
+        `place`: which of the table's stores it is. `restored`: called after a restore. `rows`: makes the map.
         """
-        self.rows: dict[Key, Entry] = {}
+        self.rows = rows(
+            Codec(
+                encode_key,
+                decode_key,
+                lambda key, entry: _pack(encode(key, entry)),
+                lambda key, value: decode(key, _unpack(value)),
+            )
+        )
+        # A map that is elsewhere takes what a restore reads as it stands in the changelog.
+        self._take: Callable[[bytes, bytes | None], None] | None = getattr(self.rows, "load", None)
+        self._taken: Callable[[], None] | None = getattr(self.rows, "loaded", None)
         self.dirty: dict[Key, None] = {}
         self.time = NEVER
         self._encode_key, self._decode_key = encode_key, decode_key
@@ -89,18 +117,28 @@ class Store:
             if value is not None:
                 self.time, self.number = self._saved = _unpack_numbers(value)
             return
-        found = self._decode_key(key[1:])
+        if self._take is not None:
+            self._take(key[1:], value)
+        else:
+            found = self._decode_key(key[1:])
+            self.put(found, None if value is None else self._decode(found, _unpack(value)))
         if value is None:
-            self.put(found, None)
             return
-        self.put(found, self._decode(found, _unpack(value)))
         self._bytes += len(key) + len(value)
         self._count += 1
 
     def restored(self) -> None:
         """The changelog is at its end: what the table derives from its entries can be built."""
         self.dirty.clear()
+        if self._taken is not None:
+            self._taken()
         self._restored()
+
+    def close(self) -> None:
+        """Nobody asks any more: what the map has elsewhere than in memory is removed."""
+        close = getattr(self.rows, "close", None)
+        if close is not None:
+            close()
 
     def current(self, key: Key) -> Entry | None:
         """The entry of a key."""

@@ -25,7 +25,7 @@ from spillway.runtime import keys
 from spillway.runtime.tables import rows
 from spillway.runtime.tables.expiry import Expiry, retention_of
 from spillway.runtime.tables.pairing import Pairing
-from spillway.runtime.tables.store import Store
+from spillway.runtime.tables.store import Rows, Store, in_memory
 from spillway.runtime.tables.updates import Row, Update
 
 Key = tuple[Any, ...]
@@ -40,7 +40,10 @@ class TableJoin:
         late: how many updates came too late.
     """
 
-    def __init__(self, operator: Operator, left: Relation, right: Relation, result: Relation) -> None:
+    def __init__(
+        self, operator: Operator, left: Relation, right: Relation, result: Relation, *, kept: Rows = in_memory
+    ) -> None:
+        """`kept`: where rows are."""
         join = operator.join
         assert join is not None  # noqa: S101 - the kind of the operator says so
         self._pairing = Pairing(join, left.schema, right.schema)
@@ -49,7 +52,7 @@ class TableJoin:
         self._keys = tuple(_key_of(relation.schema, join.by) for relation in (left, right))
         types = self._pairing.key_types
         self.stores = tuple(
-            _store(i, types, relation.schema, self._restored) for i, relation in enumerate((left, right))
+            _store(i, types, relation.schema, self._restored, kept) for i, relation in enumerate((left, right))
         )
         retention = retention_of(operator)
         self._expiry = None if retention is None else Expiry(retention)
@@ -170,7 +173,7 @@ def _key_of(schema: Schema, names: tuple[str, ...]) -> Callable[[Row], Key]:
     return operator_.itemgetter(*places)
 
 
-def _store(place: int, types: list[ColumnType], schema: Schema, restored: Callable[[], None]) -> Store:
+def _store(place: int, types: list[ColumnType], schema: Schema, restored: Callable[[], None], kept: Rows) -> Store:
     row = rows.restorer(schema)
     return Store(
         keys.encoder(types),
@@ -179,4 +182,5 @@ def _store(place: int, types: list[ColumnType], schema: Schema, restored: Callab
         lambda _, value: (value[0], row(value[1])),
         place=place,
         restored=restored,
+        rows=kept,
     )

@@ -20,7 +20,7 @@ from spillway.model.types import ColumnType, Schema
 from spillway.runtime import keys
 from spillway.runtime.tables import rows
 from spillway.runtime.tables.expiry import Expiry
-from spillway.runtime.tables.store import NEVER, Entry, Store
+from spillway.runtime.tables.store import NEVER, Entry, Rows, Store, in_memory
 from spillway.runtime.tables.updates import Row
 
 Key = Any
@@ -117,7 +117,15 @@ class Newest:
         store: by key.
     """
 
-    def __init__(self, schema: Schema, key_types: list[ColumnType], *, retention: int | None = None) -> None:
+    def __init__(
+        self,
+        schema: Schema,
+        key_types: list[ColumnType],
+        *,
+        retention: int | None = None,
+        kept: Rows = in_memory,
+    ) -> None:
+        """`kept`: where rows are."""
         self._expiry = None if retention is None else Expiry(retention)
         self._asked: dict[object, int] = {}
         restore = rows.restorer(schema)
@@ -126,6 +134,7 @@ class Newest:
             lambda _, entry: entry,
             lambda _, value: (value[0], None if value[1] is None else restore(value[1])),
             restored=self._restored,
+            rows=kept,
         )
 
     def at(self, key: Key, timestamp: int) -> Row | None:
