@@ -1,4 +1,4 @@
-"""What a slot reads before it works: every committed row, also one that can't be seen yet, and every control message."""
+"""What a slot reads before it works: every committed row, also one that can't be seen yet, and every message."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_who_stops_reading_the_control_log_goes_on_there(broker: Broker) -> None
         emitter.send(*control.record(names, join))
     assert emitter.flush(20)
 
-    found = []
+    found: list[messages.Any] = []
     deadline = time.monotonic() + 20
     while len(found) < 3 and time.monotonic() < deadline:
         found += [message for _, message in zip(range(1), (message for _, message in log.read(0.2)), strict=False)]

@@ -24,6 +24,7 @@ from confluent_kafka import Producer
 import armed_slots
 import kafka_records
 from running_job import RunningJob, manifest
+from spillway.controllers.protocol import knowledge
 from spillway.controllers.protocol.values import Owner
 from spillway.runtime.slots.messages import Answer, Stop
 
@@ -37,6 +38,9 @@ OFTEN = {
     **dict.fromkeys(("heard", "marked", "assigned", "taken"), 8),
     **dict.fromkeys(("acknowledged", "transaction begun", "rows sent", "positions sent", "committed", "stored"), 3),
 }
+
+# The same for slots that have been alone with their partitions for a short time.
+SELDOM = {**OFTEN, **dict.fromkeys(("heard", "marked", "assigned", "taken"), 1)}
 
 
 def labelled(bootstrap: str, name: str, **execution: Any) -> dict[str, Any]:
@@ -150,39 +154,46 @@ class Crashing:
     def haunt(self, points: Iterable[str]) -> list[str]:
         """At each of the points a slot stops, is taken over from while it sleeps, and goes on when others have fed on.
 
-        Those at which one has done so, in their order.
+        Those at which one has lost its partitions so, in their order.
         """
         haunted = []
         for (name, heir), point in zip(itertools.cycle([self.NAMES, self.NAMES[::-1]]), points, strict=False):
-            if name in self.job.slots:
-                self.job.kill(name)
-            if heir not in self.job.slots:
-                self.job.start(heir, armed_slots.eager)
-            self.job.launch(name, functools.partial(armed_slots.stopping, point, self._hits(point, OFTEN)))
-            self._until(lambda name=name: self._stopped(name), f"{name} did not come by {point!r}")  # type: ignore[misc]
-            zombie = self._left_behind(name)
+            self._begin_alone(name, heir, point)
+            self._until(functools.partial(self._stopped, name), f"{name} did not come by {point!r}")
+            zombie = self.job.driver.me.log.living(name)
+            assert zombie is not None
+            self.job.driver.silent(zombie)
             self.job.driver.want(heir)
             self._until(self.job.driver.settled, f"{heir} did not take over", moves=False)
             self.during(0.5, moves=False)
             assert not self.job.done(), "there was nothing left to do"
             self.job.signal(name, signal.SIGCONT)
-            if zombie is not None:
-                self._until(lambda zombie=zombie: self._new(zombie), f"{name} did not begin anew")  # type: ignore[misc]
+            self._until(functools.partial(self._followed, zombie), f"{name} did not begin anew", moves=False)
             haunted.append(point)
         return haunted
 
-    def _left_behind(self, name: str) -> Owner | None:
-        """The driver hears nothing of a slot; if that owned something, it is taken over."""
+    def _begin_alone(self, name: str, heir: str, point: str) -> None:
+        """A slot begins with all partitions of its last life; at the point it will stop."""
         driver = self.job.driver
-        owner = driver.me.log.living(name)
-        if owner is None or owner not in {driver.me.log.owner(place) for place in driver.me.log.holdings}:
-            return None
-        driver.silent(owner)
-        return owner
+        if heir not in self.job.slots:
+            self.job.start(heir, armed_slots.eager)
+        if name in self.job.slots:
+            driver.want(name)
+            self._until(driver.settled, f"{name} did not get everything", moves=False)
+            self.job.kill(name)
+        before = driver.me.log.living(name)
+        self.job.launch(name, functools.partial(armed_slots.stopping, point, self._hits(point, SELDOM)))
+        driver.want(name)
+        joined = functools.partial(lambda before: driver.me.log.living(name) not in (None, before), before)
+        self._until(joined, f"{name} did not join", moves=False)
 
-    def _new(self, owner: Owner) -> bool:
-        now = self.job.driver.me.log.living(owner.slot)
-        return now is not None and now.incarnation > owner.incarnation
+    def _followed(self, zombie: Owner) -> bool:
+        """Whether its next life is there; one that had nothing is not fenced, and goes on."""
+        driver = self.job.driver
+        now = driver.me.log.living(zombie.slot)
+        if now == zombie:
+            driver.me = knowledge.heard(driver.me, zombie)
+        return now is not None
 
     def _stopped(self, name: str) -> bool:
         """Whether a process waits for SIGCONT."""

@@ -116,9 +116,13 @@ def know(consumer: Consumer, *names: str) -> None:
         consumer.list_topics(name, timeout=PATIENCE)
 
 
-def restorer(access: Access, group: str) -> Consumer:
-    """A consumer that is told when it has come to the end of what is committed."""
+def restorer(access: Access, group: str, *, trimmed: bool = False) -> Consumer:
+    """A consumer that is told when it has come to the end of what is committed.
+
+    `trimmed`: what it reads may be trimmed meanwhile, and then it goes on where that begins now.
+    """
     settings = {
+        "auto.offset.reset": "earliest" if trimmed else "error",
         "enable.partition.eof": True,
         # At the end of a changelog a broker waits for so long before it says that this is the end, which is part of
         # the pause of a move; more requests cost nothing, for they come only while something is restored.
