@@ -53,6 +53,10 @@ class Send(NamedTuple):
     value: bytes | None
 
 
+# Of an output there is one for each record, and `Send(…)` is a function in Python, which takes 0.3 µs; this is in C.
+_send: Callable[[tuple[str, int, bytes | None, bytes | None]], Send] = functools.partial(tuple.__new__, Send)
+
+
 class Filling(NamedTuple):
     """How long rows wait for others, to leave in one frame.
 
@@ -208,7 +212,7 @@ class Task:
         found = []
         for topic, name, rows in self._outputs:
             if rows:
-                sends = [Send(topic, TO_ANY, key, value) for _, _, _, key, value in rows]
+                sends = [_send((topic, TO_ANY, key, value)) for _, _, _, key, value in rows]
                 rows.clear()
                 found.append((name, sends, self.earliest or 0))
         return found
