@@ -44,10 +44,11 @@ def ran(spec: Spec, topics: Mapping[str, Sequence[Record]], cut: int = 0, code: 
     job = Job(spec, cuts(spec)[cut], programs.loaded(spec, code), partitions=3, dice=programs.seeded(cut))
     tables = {table.name for table in spec.tables}
     job.programs = tuple(sorted(job.programs, key=lambda program: program.name not in tables))
-    return job.run({topic: _by_partition(records) for topic, records in topics.items()})
+    return job.run({topic: by_partition(records) for topic, records in topics.items()})
 
 
-def _by_partition(records: Sequence[Record]) -> dict[int, list[programs.Message]]:
+def by_partition(records: Sequence[Record]) -> dict[int, list[programs.Message]]:
+    """The messages of a topic as a job in memory takes them."""
     found: dict[int, list[programs.Message]] = collections.defaultdict(list)
     for record in records:
         found[record.partition].append(programs.Message(record.offset, record.value, record.key, record.time))

@@ -27,7 +27,8 @@ LABELS = {
 TAGS = {"name": "tags", "topic": "tags", "key": ["k"], "columns": "k string, tag string"}
 
 
-def _job(operators: list[dict[str, Any]], mode: str | None = None, key: str | None = "k", **tables: Any) -> Spec:
+def job(operators: list[dict[str, Any]], mode: str | None = None, key: str | None = "k", **tables: Any) -> Spec:
+    """A job of these operators; with changes of its tables."""
     read = {name for operator in operators for name in (operator.get("input"), *operator.get("inputs", ()))}
     read |= {operator.get("join", {}).get(side) for operator in operators for side in ("stream", "table")}
     streams = [stream for stream in (EVENTS, OTHERS) if stream["name"] in read]
@@ -60,61 +61,61 @@ PARTITIONED = {"distribution": "partitioned"}
 COUNTED = ["count(*) as n", "sum(a) as total", "max(a) as most"]
 
 STREAMS: dict[str, Callable[[], Spec]] = {
-    "filter": lambda: _job(_one(filter="a > 2 and k <> 'c'")),
-    "select": lambda: _job(_one(select=["k", "a * 2 as twice", "coalesce(a, -1L) as known", "at"])),
-    "explode": lambda: _job(_one(explode={"array": "array(a, a + 1, a * a)", "as": "e"})),
-    "several inputs": lambda: _job(
+    "filter": lambda: job(_one(filter="a > 2 and k <> 'c'")),
+    "select": lambda: job(_one(select=["k", "a * 2 as twice", "coalesce(a, -1L) as known", "at"])),
+    "explode": lambda: job(_one(explode={"array": "array(a, a + 1, a * a)", "as": "e"})),
+    "several inputs": lambda: job(
         [
             {"name": "big", "input": "events", "filter": "a > 4"},
             {"name": "small", "input": "events", "filter": "a <= 4"},
             {"name": "it", "inputs": ["big", "small"], "select": ["k", "a", "at"]},
         ]
     ),
-    "join with a stream": lambda: _job(_joined("inner")),
-    "left join with a stream": lambda: _job(_joined("left")),
-    "right join with a stream": lambda: _job(_joined("right")),
-    "full join with a stream": lambda: _job(_joined("full")),
-    "join with a table": lambda: _job(_one(join={"table": "labels", "by": ["k"]})),
-    "left join with a table": lambda: _job(_one(join={"table": "labels", "by": ["k"], "type": "left"})),
-    "join with the newest rows": lambda: _job(_one(join={"table": "labels", "by": ["k"], "asOf": "latest"})),
-    "join with a partitioned table": lambda: _job(_one(join={"table": "labels", "by": ["k"]}), **PARTITIONED),
-    "join that is corrected": lambda: _job(
+    "join with a stream": lambda: job(_joined("inner")),
+    "left join with a stream": lambda: job(_joined("left")),
+    "right join with a stream": lambda: job(_joined("right")),
+    "full join with a stream": lambda: job(_joined("full")),
+    "join with a table": lambda: job(_one(join={"table": "labels", "by": ["k"]})),
+    "left join with a table": lambda: job(_one(join={"table": "labels", "by": ["k"], "type": "left"})),
+    "join with the newest rows": lambda: job(_one(join={"table": "labels", "by": ["k"], "asOf": "latest"})),
+    "join with a partitioned table": lambda: job(_one(join={"table": "labels", "by": ["k"]}), **PARTITIONED),
+    "join that is corrected": lambda: job(
         _one(join={"table": "labels", "by": ["k"], "type": "left"}, retention="1h"), **PARTITIONED
     ),
 }
 TABLES: dict[str, Callable[[], Spec]] = {
-    "aggregate": lambda: _job(_one(aggregate={"by": ["k"], "values": COUNTED})),
-    "aggregate by windows": lambda: _job(
+    "aggregate": lambda: job(_one(aggregate={"by": ["k"], "values": COUNTED})),
+    "aggregate by windows": lambda: job(
         _one(aggregate={"by": ["k"], "window": {"size": "10s"}, "values": COUNTED}), key=None
     ),
-    "aggregate by windows that slide": lambda: _job(
+    "aggregate by windows that slide": lambda: job(
         _one(aggregate={"by": ["k"], "window": {"size": "9s", "slide": "4s"}, "values": COUNTED}), key=None
     ),
-    "aggregate of a table": lambda: _job(
+    "aggregate of a table": lambda: job(
         [
             *_one(aggregate={"by": ["k"], "values": COUNTED}),
             {"name": "again", "input": "it", "aggregate": {"by": ["n % 3 as g"], "values": ["count(*) as c"]}},
         ],
         key=None,
     ),
-    "aggregate of an outer join": lambda: _job(
+    "aggregate of an outer join": lambda: job(
         [
             *_joined("left"),
             {"name": "sums", "input": "it", "aggregate": {"by": ["k"], "values": ["count(b) as pairs", "sum(a) as s"]}},
         ]
     ),
-    "filter of a table": lambda: _job(
+    "filter of a table": lambda: job(
         [
             *_one(aggregate={"by": ["k", "a"], "values": ["count(*) as n"]}),
             {"name": "few", "input": "it", "filter": "n < 4"},
         ],
         key=None,
     ),
-    "a table as it is": lambda: _job([{"name": "it", "input": "labels", "select": ["k", "label"]}]),
-    "join of tables": lambda: _job(_both("inner")),
-    "left join of tables": lambda: _job(_both("left")),
-    "right join of tables": lambda: _job(_both("right")),
-    "full join of tables": lambda: _job(_both("full")),
+    "a table as it is": lambda: job([{"name": "it", "input": "labels", "select": ["k", "label"]}]),
+    "join of tables": lambda: job(_both("inner")),
+    "left join of tables": lambda: job(_both("left")),
+    "right join of tables": lambda: job(_both("right")),
+    "full join of tables": lambda: job(_both("full")),
 }
 # Rows of these come and go, so there are empty messages.
 DELETING = ("filter of a table", "a table as it is", "join of tables", "full join of tables")

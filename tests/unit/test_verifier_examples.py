@@ -19,7 +19,7 @@ def test_there_are_inputs_for_every_example() -> None:
 @pytest.mark.parametrize("name", inputs.examples())
 def test_an_example_is_judged_right(name: str, seed: int) -> None:
     spec = programs.example(name)
-    read = judged.sources(inputs.messages(name, seed=seed, count=600, partitions=3, step=80))
+    read = judged.sources(inputs.messages(name, seed=seed, count=400, partitions=3, step=80))
 
     job = judged.ran(spec, read, cut=seed % 3)
     verdict = judged.judged(spec, read, judged.written(job, spec))
@@ -41,7 +41,7 @@ def test_inputs_are_the_same_for_the_same_seed(name: str) -> None:
 
 @pytest.mark.parametrize("name", inputs.examples())
 def test_inputs_have_what_breaks_jobs(name: str) -> None:
-    sent = list(inputs.messages(name, seed=3, count=1500, partitions=4))
+    sent = list(inputs.messages(name, seed=3, count=800, partitions=4))
 
     job = judged.ran(programs.example(name), judged.sources(sent))
 

@@ -66,7 +66,7 @@ def last_of_keys(records: list[Record]) -> dict[bytes | None, int]:
     return {record.key: number for number, record in enumerate(records)}
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_right_output_is_right(kind: str, seed: int) -> None:
     spec, read, wrote = case(kind, seed)
@@ -79,6 +79,7 @@ def test_a_right_output_is_right(kind: str, seed: int) -> None:
     assert verdict.undetermined == 0
 
 
+@functools.cache
 def final(kind: str) -> int:
     """The number of a message that has to be there: not one of a row that is corrected later."""
     records = results(kind)
@@ -120,7 +121,7 @@ ORDERED = [kind for kind in judged_kinds.STREAMS if " a stream" not in kind and 
 def test_two_records_of_a_key_swapped(kind: str) -> None:
     records = results(kind)
     told = 0
-    for number in range(min(60, len(records) - 1)):
+    for number in range(min(30, len(records) - 1)):
         one, other = records[number], records[number + 1]
         if one.key == other.key and one.value != other.value:
             verdict = spoiled(kind, [*records[:number], other, one, *records[number + 2 :]])

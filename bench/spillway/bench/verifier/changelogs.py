@@ -105,9 +105,9 @@ def _on_the_way(
         before: Found | None = None
         for message in history:
             content = message.content
-            repeated = content is not None and (
-                content in seen if counting else before is not None and before.content == content
-            )
+            # A table may go back to what it was; a count doesn't.
+            repeated = before is not None and before.record.value == message.record.value
+            repeated |= bool(counting) and content in seen
             behind = content is not None and any(_less(content[place], most[place]) for place in counting)
             if repeated or (behind and key is not None):
                 tally.add(

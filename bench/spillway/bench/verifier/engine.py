@@ -54,6 +54,8 @@ class Engine:
     def __init__(self) -> None:
         self._db = duckdb.connect(config={"threads": 1, "enable_external_access": "false"})
         self._db.execute("SET error_on_division_by_zero = true")
+        # It would take out what has a certain result, with the errors in it: (x + y) * (z - z).
+        self._db.execute("PRAGMA disable_optimizer")
         for name, (function, given, result) in functions.OF_PYTHON.items():
             self._db.create_function(name, function, given, result)
 
@@ -68,13 +70,31 @@ class Engine:
         plain = self._values(items, schema, [row.values for row in rows])
         places = {name: place for place, name in enumerate(schema.names)}
         reads = [frozenset(places[name] for name in item.columns) for item in items]
+        used = frozenset[int]().union(*reads)
         lazy = any(item.lazy for item in items)
         found = []
         for row, values in zip(rows, plain, strict=True):
             unsure = frozenset(i for i, read in enumerate(reads) if read & row.unsure) if row.unsure else NOTHING
-            found.append(Result(values, bool(unsure) or (values is None and lazy), unsure))
+            raised = values is None and (lazy or any(row.values[place] is None for place in used))
+            found.append(Result(values, bool(unsure) or raised, unsure))
+        self._hidden(items, schema, rows, found)
         self._spread(items, schema, rows, found)
         return found
+
+    def _hidden(self, items: Sequence[Translated], schema: Schema, rows: Sequence[Row], found: list[Result]) -> None:
+        """Where a result is null, look whether a part of it raises: then it may be an error as well."""
+        asked = [i for i, result in enumerate(found) if result.values is not None and None in result.values]
+        parts = [
+            Translated(part.text, part.type, item.columns, lazy=False, name=item.name)
+            for item in items
+            for part in item.parts
+            if len(item.parts) > 1 and part.type.kind is not Kind.NULL
+        ]
+        if not asked or not parts:
+            return
+        for i, values in zip(asked, self._values(parts, schema, [rows[i].values for i in asked]), strict=True):
+            if values is None:
+                found[i] = dataclasses.replace(found[i], values=None, shaky=True)
 
     def _spread(self, items: Sequence[Translated], schema: Schema, rows: Sequence[Row], found: list[Result]) -> None:
         """Ask rows with a slack again, at its ends."""

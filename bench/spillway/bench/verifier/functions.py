@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_HALF_UP, Decimal, localcontext
 from typing import Any
 
 from spillway.bench.verifier.sql import Sql, type_name
@@ -21,15 +21,16 @@ _PATTERN_SIGNS = frozenset("\\^$.|?*+()[]{}")
 _WHOLE = frozenset({Kind.INT, Kind.BIGINT})
 _NUMBERS = _WHOLE | {Kind.DOUBLE, Kind.DECIMAL}
 
-# Functions with arguments that aren't evaluated where they decide nothing.
-LAZY = frozenset({"coalesce", "nvl", "ifnull", "nvl2", "if", "nanvl"})
+_DIGITS = 700  # of the largest double before the point, and of the smallest behind it
+
+# Functions with arguments that aren't evaluated where they decide nothing, or that make nulls.
+LAZY = frozenset({"coalesce", "nvl", "ifnull", "nvl2", "if", "nullif"})
 
 
 def _rounded(number: float, digits: int) -> float:
     """Half up of the digits that the double is written with, as Spark does; DuckDB rounds its binary value."""
-    if number - number != 0:
-        return number
-    return float(Decimal(repr(number)).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP))
+    with localcontext(prec=_DIGITS):
+        return float(Decimal(repr(number)).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP))
 
 
 # Python's own know final sigmas and sharp s, as Java's do: name, arguments and result as DuckDB calls them.
@@ -167,7 +168,9 @@ def _round(call: Called) -> Sql | None:
         case Kind.INT | Kind.BIGINT:
             return value
         case Kind.DOUBLE:
-            return Sql(f"py_round({value.text}, {digits})", types.DOUBLE)
+            # NaN would come back from Python as null.
+            finite = f"py_round({value.text}, {digits})"
+            return Sql(f"(CASE WHEN isfinite({value.text}) THEN {finite} ELSE {value.text} END)", types.DOUBLE)
         case Kind.DECIMAL:
             scale = min(digits, value.type.scale)
             whole = value.type.precision - value.type.scale
@@ -183,8 +186,11 @@ def _floored(name: str) -> Function:
         value = call.arguments[0]
         if value.type.kind in _WHOLE:
             return Sql(value.to(types.BIGINT), types.BIGINT)
-        is_double = value.type.kind is Kind.DOUBLE
-        return Sql(f"CAST({name}({value.text}) AS BIGINT)", types.BIGINT) if is_double else None
+        if value.type.kind is not Kind.DOUBLE:
+            return None
+        # As Java casts: NaN is 0; what is too large raises here and there.
+        text = f"(CASE WHEN isnan({value.text}) THEN CAST(0 AS BIGINT) ELSE CAST({name}({value.text}) AS BIGINT) END)"
+        return Sql(text, types.BIGINT)
 
     return made
 

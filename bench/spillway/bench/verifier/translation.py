@@ -13,8 +13,9 @@ Where the two languages differ, the SQL says it in DuckDB's way:
 | `split` takes a pattern | `string_split`, where the pattern has no sign of patterns |
 | a column, a function or a cast that is not in these tables | refused |
 
-An operand that isn't reached raises nothing there and here; but in which order DuckDB asks the operands of `and`, `or`
-and the like is its own matter. So of an expression that has such operands (`lazy`), a row that raises is only a maybe.
+A null on the left ends an operator, and so do operands of `and`, `or` and the like that make the result certain; what
+stands behind raises nothing then. In which order DuckDB asks is its own matter. So where an expression has such
+operands (`lazy`), or one of its columns is null, a row that raises here is only a maybe.
 """
 
 from __future__ import annotations
@@ -46,8 +47,9 @@ class Translated:
         text: as SQL.
         type: of its values.
         columns: that it reads.
-        lazy: whether it has operands that are not always evaluated.
+        lazy: whether it has operands that are not always evaluated, or makes nulls of other values.
         name: that it gives to its column.
+        parts: what may raise in it, wherever it is always evaluated: a null beside it may hide that from DuckDB.
     """
 
     text: str
@@ -55,6 +57,7 @@ class Translated:
     columns: frozenset[str]
     lazy: bool
     name: str
+    parts: tuple[Sql, ...] = ()
 
 
 def item(text: str, schema: Schema) -> Translated:
@@ -70,7 +73,8 @@ def translated(node: syntax.Node, name: str, text: str, schema: Schema) -> Trans
     """A tree."""
     walk = Translator(schema, text)
     found = walk.of(node)
-    return Translated(found.text, found.type, frozenset(columns(node)), walk.lazy, name)
+    parts = tuple(dict.fromkeys(walk.parts))
+    return Translated(found.text, found.type, frozenset(columns(node)), walk.lazy, name, parts)
 
 
 def name_of(text: str) -> str:
@@ -93,6 +97,8 @@ class Translator:
         self._schema = schema
         self._text = text
         self.lazy = False
+        self.parts: list[Sql] = []
+        self._choices = 0  # how many choices are around the node
 
     def refuse(self, what: str) -> NoReturn:
         """This can't be verified."""
@@ -101,6 +107,15 @@ class Translator:
 
     def of(self, node: syntax.Node) -> Sql:
         """Any node."""
+        chooses = isinstance(node, syntax.Case | syntax.Logic) or getattr(node, "name", "") in functions.LAZY
+        self._choices += chooses
+        found = self._of(node)
+        self._choices -= chooses
+        if isinstance(node, syntax.Unary | syntax.Binary | syntax.Cast | syntax.Call | syntax.Subscript):
+            self.parts += [] if self._choices else [found]
+        return found
+
+    def _of(self, node: syntax.Node) -> Sql:
         match node:
             case syntax.Literal():
                 return self._literal(node)
@@ -142,6 +157,7 @@ class Translator:
     def _literal(self, node: syntax.Literal) -> Sql:
         value, kind = node.value, node.type
         if value is None:
+            self.lazy = True
             return Sql("NULL", types.NULL)
         match kind.kind:
             case Kind.STRING:
@@ -264,8 +280,11 @@ class Translator:
         if value.type == node.type or given is Kind.NULL:
             return Sql(f"CAST({value.text} AS {type_name(node.type)})", node.type)
         text = value.text
+        self.lazy |= node.safe
         if wanted in _WHOLE and given in {Kind.DOUBLE, Kind.DECIMAL}:
             text = f"trunc({text})"
+        elif given is Kind.DECIMAL and wanted is Kind.STRING:
+            text = f"CAST({text} AS DECIMAL(38,{value.type.scale}))"  # else 0.5 of decimal(1,1) would be '.5'
         elif (given, wanted) not in _CASTS:
             self.refuse(f"a cast from {value.type} to {node.type}")
         return Sql(f"{'TRY_' * node.safe}CAST({text} AS {type_name(node.type)})", node.type)
@@ -274,8 +293,9 @@ class Translator:
         value, index = self.of(node.value), self.of(node.index)
         if value.type.element is None or index.type.kind is not Kind.INT:
             self.refuse(f"{value.type}[{index.type}]")
+        self.lazy = True  # an element may be null
         outside = f"{index.text} < 0 OR {index.text} >= len({value.text})"
-        text = f"(CASE WHEN {outside} THEN error('index') ELSE {value.text}[{index.text} + 1] END)"
+        text = f"(CASE WHEN {outside} THEN error('index') ELSE {value.text}[CAST({index.text} AS BIGINT) + 1] END)"
         return Sql(text, value.type.element)
 
     def _call(self, node: syntax.Call) -> Sql:
