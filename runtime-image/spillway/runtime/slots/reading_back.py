@@ -1,7 +1,7 @@
 """How far the predecessors of a partition have emitted: read back from its own output edges (rule *barrier*).
 
-All of what is left of an edge is read: it is trimmed behind its readers, and the owner may process meanwhile. Only
-headers of frames are looked at.
+All of what is left of an edge is read: it is trimmed behind its readers, also now, but never of what somebody may have
+to find here. The owner may process meanwhile. Only headers of frames are looked at.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class Reader:
         of: Mapping[tuple[str, int], list[Question]] = {
             edge: [one for one in barriers if edge[0] in dict(one.edges)] for edge in edges
         }
-        consumer = clients.restorer(self._access, self._group)
+        consumer = clients.restorer(self._access, self._group, trimmed=True)
         try:
             clients.know(consumer, *sorted({topic for topic, _ in edges}))
             consumer.assign([TopicPartition(*edge, OFFSET_BEGINNING) for edge in edges])
