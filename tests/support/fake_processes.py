@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from datetime import timedelta
+from pathlib import Path
 
 from spillway.local.upkeep import Kept
 from spillway.local.workers import Workers
@@ -71,12 +72,12 @@ class Started:
 class FakeParts:
     """In the place of `local.parts.Parts`: a driver at an address, and workers, none of which does anything."""
 
-    def __init__(self, client: object, clock: Clock, folder: object) -> None:
+    def __init__(self, client: object, clock: Clock, folder: Path) -> None:
         self.client = client
         self.drivers, self.crew = Started(), Started()
         self.driver = Kept(self.drivers.one, clock)
         self.workers = Workers(self.crew.one, clock)
         self._folder = folder
 
-    def log(self, what: str) -> str:
-        return f"{self._folder}/{what}.log"
+    def log(self, what: str) -> Path:
+        return self._folder / f"{what}.log"

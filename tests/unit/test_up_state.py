@@ -72,11 +72,14 @@ def test_the_job_is_replaced_whole(tmp_path: Path) -> None:
         assert sorted(path.name for path in tmp_path.iterdir()) == ["job.json", state.LOCK]
 
 
-def test_long_logs_start_anew(tmp_path: Path) -> None:
+def test_long_logs_start_anew_with_the_next_run(tmp_path: Path) -> None:
     with state.held(tmp_path) as held:
         held.log("driver").write_bytes(b"x" * (state.LONGEST_LOG + 1))
-
+        held.log("worker-0").write_bytes(b"x")
+        assert held.log("driver").exists()  # somebody writes it
+    with state.held(tmp_path) as held:
         assert not held.log("driver").exists()
+        assert held.log("worker-0").exists()
 
 
 def _endless() -> dict[str, object]:

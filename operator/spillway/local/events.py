@@ -17,6 +17,7 @@ class Kind(enum.StrEnum):
 
     STARTED = "started"
     ENDED = "ended"
+    ERROR = "error"
     TOPICS = "topics"
     NOTE = "note"
     READY = "ready"

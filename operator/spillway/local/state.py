@@ -28,7 +28,7 @@ from spillway.model.errors import SpillwayError
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 LOCK = "spillway.lock"
 OURS = (LOCK, "job.json", "broker", "code", "logs")
-# What parts print, in bytes; more is from earlier runs, and of no use any more.
+# What a part has printed in earlier runs, in bytes; beyond, it is dropped at the next start.
 LONGEST_LOG = 4 * 2**20
 
 
@@ -73,13 +73,10 @@ class State:
         return not self.job.exists()
 
     def log(self, name: str) -> Path:
-        """The log of a part; what earlier runs wrote is dropped once it is long."""
+        """The log of a part."""
         folder = self.folder / "logs"
         folder.mkdir(exist_ok=True)
-        file = folder / f"{name}.log"
-        if file.exists() and file.stat().st_size > LONGEST_LOG:
-            file.unlink()
-        return file
+        return folder / f"{name}.log"
 
     def write_job(self, document: Mapping[str, Any]) -> None:
         """Put another version of the job in the place of the one that is there; readers see the one or the other."""
@@ -109,6 +106,9 @@ def held(folder: Path, *, fresh: bool = False) -> Iterator[State]:
             raise StateError(_taken(folder)) from None
         if fresh:
             _empty(folder)
+        for log in (folder / "logs").glob("*.log"):
+            if log.stat().st_size > LONGEST_LOG:
+                log.unlink()
         try:
             yield State(folder)
         finally:

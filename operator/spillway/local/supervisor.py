@@ -11,6 +11,7 @@ from spillway.local.driver import DriverError
 from spillway.local.events import Event, Kind, Look
 from spillway.local.moves import Moves
 from spillway.local.parts import Parts, way_out
+from spillway.local.printed import Printed
 from spillway.local.upkeep import Ended
 from spillway.model.errors import SpillwayError
 from spillway.runtime.driver.observation import Observation
@@ -45,7 +46,7 @@ class Supervisor:
 
     def __init__(self, parts: Parts, tell: Tell) -> None:
         self._parts, self._tell = parts, tell
-        self._moves, self._conditions = Moves(), Conditions()
+        self._moves, self._conditions, self._printed = Moves(), Conditions(), Printed()
         self.seen: Observation | None = None
         self.heard = self._began = time.monotonic()
         self._was_ready = False
@@ -82,6 +83,7 @@ class Supervisor:
     def start(self) -> None:
         """Start the driver; the workers come with `grow`."""
         self._began = time.monotonic()
+        self._printed.begin(self._parts.log("driver"))
         self._parts.driver.start()
         self._started("driver", f"the driver, at http://{self.address}", self._parts.driver.pid)
 
@@ -95,9 +97,13 @@ class Supervisor:
         known = workers.held(self.seen.slots) if self.seen is not None else {}
         for number, ended in self._parts.workers.look():
             self._ended(f"worker {number}", ended, worked=number in known)
+        for event in self._printed.heard(time.monotonic()):
+            self._tell(event)
 
     def grow(self, count: int) -> None:
         """Have at least so many workers."""
+        for number in range(count):
+            self._printed.begin(self._parts.log(f"worker {number}"))
         for number in self._parts.workers.grow(count):
             self._started(f"worker {number}", f"worker {number}", self._parts.workers.pids[number])
 
