@@ -17,6 +17,7 @@ from __future__ import annotations
 import bisect
 import collections
 import dataclasses
+import itertools
 from collections.abc import Iterable, Sequence
 
 from spillway.bench.verifier.relations import NOTHING, Assumptions, Lane, Relation, Row, Values, Version
@@ -156,15 +157,14 @@ class _Lookup:
         join = _join(operator)
         self._pairs, self._corrects, self._assumed = pairs, corrects, assumed
         self._inner = join.type is JoinType.INNER
-        self._latest = join.as_of is AsOf.LATEST
         # A record that is older may be gone from the join's buffer before the version of its time comes.
         self._kept = None if operator.retention is None else clock - operator.retention.amount // 1000
         self._derived = table.history is None
         order = [(table.key or ()).index(name) for name in join.by]
-        self._versions: dict[Values, list[Version]] = collections.defaultdict(list)
+        versions: dict[Values, list[Version]] = collections.defaultdict(list)
         for version in sorted(table.history or (), key=lambda v: v.place):
-            self._versions[tuple(version.key[i] for i in order)].append(version)
-        self._rows = {pairs.right_key(row): row for row in table.rows}
+            versions[tuple(version.key[i] for i in order)].append(version)
+        self._histories = {key: _History(of_key, join.as_of is AsOf.LATEST) for key, of_key in versions.items()}
 
     def joined(self, row: Row) -> list[Row]:
         """The results of one record, of which at most one is not passing."""
@@ -175,22 +175,13 @@ class _Lookup:
             return self._one(row, [None])
         if self._derived:
             return self._one(row, [None], unsure=self._pairs.rest, maybe=self._inner)
-        versions = self._versions.get(key, [])
-        lead = self._assumed.lead
-        sure = 0
-        if lead is not None:
-            sure = max((i for i, v in enumerate(versions, 1) if v.appended + lead <= row.appended), default=0)
-        possible = [self._version(versions[:end], row.time) for end in range(sure, len(versions) + 1)]
+        history = self._histories.get(key)
+        possible = [None] if history is None else history.possible(row, self._assumed.lead)
         if self._corrects and (self._kept is None or row.time >= self._kept):
             final = possible[-1]
             passing = [one for one in _different(possible[:-1]) if one != final]
             return [*self._one(row, [final]), *(r for one in passing for r in self._one(row, [one], passing=True))]
         return self._one(row, _different(possible))
-
-    def _version(self, versions: Sequence[Version], time: int) -> Values | None:
-        known = versions if self._latest else [version for version in versions if version.time <= time]
-        newest = max(enumerate(known), key=lambda v: (v[1].time, v[0]), default=None)
-        return None if newest is None else newest[1].values
 
     def _one(
         self,
@@ -206,7 +197,9 @@ class _Lookup:
         if self._inner and not there and not maybe:
             return []
         values = [self._pairs.values(row.values, one) for one in (there if self._inner and there else possible)]
-        differing = frozenset(place for place in self._pairs.rest if len({repr(v[place]) for v in values}) > 1)
+        differing = NOTHING
+        if len(values) > 1:
+            differing = frozenset(place for place in self._pairs.rest if len({repr(v[place]) for v in values}) > 1)
         lane: Lane = (*row.lane, self._pairs.left_key(row))
         return [
             dataclasses.replace(
@@ -218,6 +211,35 @@ class _Lookup:
                 unsure=row.unsure | unsure | differing,
             )
         ]
+
+
+class _History:
+    """The messages of one key of a table, in the order in which they came."""
+
+    def __init__(self, versions: Sequence[Version], latest: bool) -> None:
+        self._versions, self._latest = versions, latest
+        # Of each message, the earliest append of it and all after it: it never goes back, so it can be searched.
+        earliest = itertools.accumulate((version.appended for version in reversed(versions)), min)
+        self._appended = list(earliest)[::-1]
+        # Of equal times the last one counts: it stands behind, and is found.
+        self._by_time = sorted(versions, key=lambda version: version.time)
+        self._times = [version.time for version in self._by_time]
+
+    def possible(self, row: Row, lead: int | None) -> list[Values | None]:
+        """What a record may meet: after what is surely there, each further message may have come before it or not."""
+        sure = 0 if lead is None else bisect.bisect_right(self._appended, row.appended - lead)
+        if sure == len(self._versions):
+            place = len(self._times) if self._latest else bisect.bisect_right(self._times, row.time)
+            return [self._by_time[place - 1].values if place else None]
+        newest: Version | None = None
+        found: list[Values | None] = [None] if sure == 0 else []
+        for number, version in enumerate(self._versions, 1):
+            fits = self._latest or version.time <= row.time
+            if fits and (newest is None or newest.time <= version.time):
+                newest = version
+            if number >= sure:
+                found.append(None if newest is None else newest.values)
+        return found
 
 
 def _different(possible: Sequence[Values | None]) -> list[Values | None]:
