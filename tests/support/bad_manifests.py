@@ -289,6 +289,12 @@ _SCHEMA: dict[str, Case] = {
     "half a worker": Case(
         "execution.workers", {"min": 0.5}, By.SCHEMA, "must be of type integer", "spec.execution.workers.min:"
     ),
+    "a cache of ten rows": Case(
+        "execution.state", {"cachedRows": 10}, By.SCHEMA, "greater than or equal to 1000", "spec.execution.state.cachedRows: is 10; must be 1000 or more"
+    ),
+    "rows in a place that nobody knows": Case(
+        "execution.state", {"store": "s3"}, By.SCHEMA, "Unsupported value", "spec.execution.state.store: 's3' is not one of 'memory' or 'disk'"
+    ),
     "executor memory without a unit that is known": Case(
         "execution.executors", {"memory": "1 GB"}, By.SCHEMA, "should match", "'1 GB' is not an amount of memory"
     ),
@@ -337,6 +343,18 @@ _CEL: dict[str, Case] = {
     ),
     "a bound of a day": Case(
         "latency.bound", "24h", By.CEL, "must be between 1ms and 1h", "spec.latency.bound: must be between 1ms and 1h, is 24h"
+    ),
+    "a disk for what stays in memory": Case(
+        "execution",
+        {"state": {"store": "disk"}},
+        By.CEL,
+        "disk is for aggregates and tables",
+        "spec.execution.state.store: disk is for aggregates and tables, and this job has none",
+        (
+            ("tables", ABSENT),
+            ("operators", [_operator("bought", "clicks", join={"stream": "sales", "by": ["user"], "within": "5m"})]),
+            ("outputs", [{"name": "scores", "input": "bought", "topic": "scores"}]),
+        ),
     ),
     "SASL without a mechanism": Case(
         "kafka.security",

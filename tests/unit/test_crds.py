@@ -200,7 +200,14 @@ def test_reasons_and_types_of_conditions_are_closed_sets() -> None:
 def with_all_parts() -> dict[str, Any]:
     """The good manifest with every optional part that has defaults inside."""
     made = copy.deepcopy(bad_manifests.GOOD)
-    for path in ("kafka.security", "execution", "execution.workers", "execution.executors", "policy"):
+    for path in (
+        "kafka.security",
+        "execution",
+        "execution.workers",
+        "execution.executors",
+        "execution.state",
+        "policy",
+    ):
         bad_manifests.edit(made["spec"], path, {})
     for path in ("execution.workers.podTemplate", "execution.executors.podTemplate", "operators[0].costs"):
         bad_manifests.edit(made["spec"], path, {})

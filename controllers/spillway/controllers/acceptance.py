@@ -13,6 +13,7 @@ from spillway.expressions import relations
 from spillway.expressions.relations import Relation
 from spillway.model import reading
 from spillway.model.errors import Mistake
+from spillway.model.execution import Store
 from spillway.model.status import Reason
 from spillway.model.streamjob import StreamJob
 
@@ -59,6 +60,7 @@ def accept(document: object) -> Verdict:
     """Judge one manifest, as YAML or the API server gave it."""
     job, draft, of_fields = reading.read(document)
     found, of_graph, of_expressions = relations.check(draft)
+    of_graph = [*of_graph, *_nothing_on_disk(job)]
     mistakes = tuple(sorted((*of_fields, *of_graph, *of_expressions), key=_place))
     if of_fields:
         reason = Reason.INVALID_FIELD
@@ -69,6 +71,19 @@ def accept(document: object) -> Verdict:
     else:
         return Verdict(Reason.VALID, job, found, ())
     return Verdict(reason, None, found, mistakes)
+
+
+def _nothing_on_disk(job: StreamJob | None) -> list[Mistake]:
+    """A disk for rows that there are not: what such a job keeps is bounded by spans of time, and stays in memory."""
+    if job is None or job.spec.execution.state.store is not Store.DISK or job.spec.tables:
+        return []
+    if any(operator.aggregate is not None for operator in job.spec.operators):
+        return []
+    message = (
+        "disk is for aggregates and tables, and this job has none: records that wait in a join stay in memory, as long"
+        " as `within` and `retention` say; use memory"
+    )
+    return [Mistake(("spec", "execution", "state", "store"), message)]
 
 
 # The order of sections in a manifest, as people write them.

@@ -82,6 +82,29 @@ class Executors(Part):
     rules: ClassVar[tuple[Rule, ...]] = (_MIN_MAX,)
 
 
+class Store(enum.StrEnum):
+    """Where a slot has the rows of its tables, beside their changelogs."""
+
+    MEMORY = "memory"
+    DISK = "disk"
+
+
+class State(Part):
+    """Where slots have the rows of tables. A changelog in Kafka has them too, whatever this is."""
+
+    store: Store = Field(
+        Store.MEMORY,
+        description="memory; or disk, for aggregates and tables that are larger: the rows in use stay in memory.",
+    )
+    # Fewer than 1000 is less than what one second reads. A hundred million take 40 GB.
+    cached_rows: int = Field(
+        100_000,
+        ge=1_000,
+        le=100_000_000,
+        description="With disk: rows that each slot keeps in memory, some 0.4 KB each.",
+    )
+
+
 class Code(Part):
     """Where Python functions come from, unless they are in the image."""
 
@@ -100,6 +123,7 @@ class Execution(Part):
     )
     workers: Workers = Field(Workers(), description="Pods that work record by record.")
     executors: Executors = Field(Executors(), description="Spark executors for micro-batches.")
+    state: State = Field(State(), description="Where slots have the rows of tables.")
     code: Code | None = Field(None, description="Where Python functions come from, unless they are in the image.")
     image: Annotated[str, Field(min_length=1, max_length=512)] | None = Field(
         None, description="Image of the job's pods; the operator's default when absent."

@@ -42,7 +42,7 @@ class Spec(Part):
     execution: Execution = Field(Execution(), description="How the job runs.")
     policy: Policy = Field(Policy(), description="How the job is steered.")
 
-    # These look across the whole spec. `topology` checks the same, and says which name is meant.
+    # These look across the whole spec. `topology` and `acceptance` check the same, and say which part is meant.
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
             "self.operators.all(o, !(has(self.tables) && self.tables.exists(t, t.name == o.name))"
@@ -66,6 +66,11 @@ class Spec(Part):
             "self.outputs.all(o, !self.streams.exists(s, s.topic == o.topic)"
             " && !(has(self.tables) && self.tables.exists(t, t.topic == o.topic)))",
             "an output must not write a topic that the job reads",
+        ),
+        Rule(
+            "!has(self.execution) || !has(self.execution.state) || self.execution.state.store != 'disk'"
+            " || (has(self.tables) && self.tables.size() > 0) || self.operators.exists(o, has(o.aggregate))",
+            "disk is for aggregates and tables, and this job has none: records that wait in a join stay in memory",
         ),
     )
 
