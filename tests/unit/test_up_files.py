@@ -132,7 +132,7 @@ def test_a_manifest_that_is_gone_is_refused_and_one_that_is_back_is_taken(job: P
 
 def test_what_can_t_change_while_a_job_runs_is_said_with_its_place(job: Path) -> None:
     first = Files(job, None).read()
-    changed(job, "name: sentiment}", "name: feelings}")
+    changed(job, "name: sentiment\n", "name: feelings\n")
     changed(job, "localhost:9092", "localhost:9093")
     second = Files(job, None).read()
 

@@ -17,6 +17,7 @@ from spillway.cli.watching import lines, samples
 from spillway.cli.watching.lines import Lines, Objects
 from spillway.cli.watching.panel import Panel
 from spillway.cli.watching.screen import Screen
+from spillway.local.edits import Edit
 from spillway.local.events import Event, Kind, Scene
 from spillway.runtime.driver.observation import Condition, Observation
 
@@ -29,7 +30,7 @@ TORN = Event(Kind.ENDED, "driver ended\nValueError: \x1b[2J", data={"code": 1})
 
 def scene(seen: Observation | None, since: float = 133.0, **changes: object) -> Scene:
     fields: dict[str, object] = {
-        "job": JOB, "phase": "running", "since": since, "bootstrap": "127.0.0.1:9092", "ours": True,
+        "job": JOB, "annotations": {}, "phase": "running", "since": since, "bootstrap": "127.0.0.1:9092", "ours": True,
         "driver": "127.0.0.1:18080", "asked": 1, "there": 1, "limit": 2, "seen": seen, "age": 0.1, "sizing": None,
         "decided": DECIDED, "refused": (), "folder": "/state/default/word-count",
     }  # fmt: skip
@@ -199,17 +200,24 @@ def test_at_a_terminal_events_go_by_above_the_panel() -> None:
 def test_every_job_has_commands_to_feed_and_to_read_it(example: Path) -> None:
     job = jobs.read(str(example)).job
 
-    feeds, reads = samples.feed(job, "127.0.0.1:9092", NOON), samples.read(job, "kafka:9093")
+    feeds, reads = samples.feed(job, {}, "127.0.0.1:9092", NOON), samples.read(job, "kafka:9093")
 
     assert len(feeds) == len(job.spec.streams) + len(job.spec.tables)
     assert reads == [f"spillway consume {output.topic} -b kafka:9093" for output in job.spec.outputs]
 
 
+def feeds_of(example: str) -> list[str]:
+    found = jobs.read(str(EXAMPLES / f"{example}.yaml"))
+    return samples.feed(found.job, Edit(found.job, found.document, None).annotations, "127.0.0.1:9092", NOON)
+
+
 def test_samples_get_through_the_filters_of_the_job() -> None:
-    feeds = {name: samples.feed(jobs.read(str(EXAMPLES / f"{name}.yaml")).job, "127.0.0.1:9092", NOON) for name in
-             ("ysb", "grep", "diamond")}  # fmt: skip
+    feeds = {name: feeds_of(name) for name in ("ysb", "grep", "diamond", "sentiment", "linear-road")}
 
     assert feeds["grep"] == ["echo ERROR | spillway produce lines"]
     assert '"celsius": 31' in feeds["diamond"][0]
     assert '"event_type": "view"' in feeds["ysb"][1]
+    assert '"text": "what a #happy #day, i love it"' in feeds["sentiment"][0]
+    assert '"posted_at": "2026-03-01T12:00:05Z"' in feeds["sentiment"][0]
+    assert feeds["linear-road"] == ["echo 0,30,17,35,0,1,0,42,221760 | spillway produce car-positions"]
     assert feeds["ysb"][0].endswith("| spillway produce ad-campaigns --key ad_id")

@@ -24,6 +24,12 @@ class Edit:
     document: Mapping[str, Any]
     code: Path | None
 
+    @property
+    def annotations(self) -> dict[str, str]:
+        """Those of the manifest that are text, as all should be; nothing of ours depends on them."""
+        found = self.document.get("metadata", {}).get("annotations")
+        return {k: v for k, v in found.items() if isinstance(v, str)} if isinstance(found, dict) else {}
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Refusal:

@@ -65,6 +65,7 @@ class Scene:
 
     Attributes:
         job: as it was last accepted here.
+        annotations: of its manifest.
         phase: what is being done, in a few words: `starting`, `running`, `3 of 16 partitions left`.
         since: seconds since the start.
         bootstrap: where Kafka is.
@@ -82,6 +83,7 @@ class Scene:
     """
 
     job: StreamJob
+    annotations: Mapping[str, str]
     phase: str
     since: float
     bootstrap: str

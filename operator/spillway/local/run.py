@@ -158,6 +158,7 @@ class Run:
         self._viewer.show(
             Scene(
                 job=self._job,
+                annotations=self._version.annotations,
                 phase=phase,
                 since=time.monotonic() - self._began,
                 bootstrap=self._kafka.bootstrap,

@@ -55,13 +55,14 @@ class Panel:
         if scene.seen is not None and scene.seen.plan is not None:
             yield self._segments(scene, scene.seen, details=details)
             yield ""
+        feed, read = self._feed(scene)
         for title, found in (
             ("promise", self._promise(scene)),
             ("workers", self._workers(scene)),
             ("why", self._why(scene)),
             ("look at", self._wrong(scene)),
-            ("feed", self._commands(samples.feed(scene.job, scene.bootstrap, self._began)) if scene.bootstrap else ()),
-            ("read", self._commands(samples.read(scene.job, scene.bootstrap)) if scene.bootstrap else ()),
+            ("feed", self._commands(feed)),
+            ("read", self._commands(read)),
             ("at", self._addresses(scene)),
         ):
             listed = list(found)
@@ -182,6 +183,13 @@ class Panel:
             yield Text(f"{sizes.count(scene.seen.letters, 'dead letter')}: {way}", "yellow", overflow="fold")
         if scene.seen.late:
             yield Text(f"{sizes.count(scene.seen.late, 'record')} came too late for a window", "yellow")
+
+    def _feed(self, scene: Scene) -> tuple[list[str], list[str]]:
+        """Commands to feed it and to read it, once there is a Kafka to do that with."""
+        if not scene.bootstrap:
+            return [], []
+        feed = samples.feed(scene.job, scene.annotations, scene.bootstrap, self._began)
+        return feed, samples.read(scene.job, scene.bootstrap)
 
     def _commands(self, commands: Sequence[str]) -> Iterator[Text]:
         for command in commands:

@@ -1,4 +1,9 @@
-"""How to feed a job and read what it gives: commands that work as they stand, with records that fit."""
+"""How to feed a job and read what it gives: commands that work as they stand, with records that fit.
+
+A record is made from the columns, and from what filters compare them with. Where that can't be enough, because a
+function wants something particular, the manifest helps: the annotation `spillway.dev/sample.NAME` has a line for the
+stream or table NAME, or those fields of its JSON that matter.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +11,7 @@ import datetime
 import json
 import re
 import shlex
+from collections.abc import Mapping
 from typing import Any
 
 from spillway.model import types
@@ -13,6 +19,7 @@ from spillway.model.kafka import Format, Stream, Table
 from spillway.model.streamjob import StreamJob
 from spillway.model.types import ColumnType, Kind
 
+SAMPLE = "spillway.dev/sample."
 TEXT = "to be or not to be"
 
 # What the filters of a job want of its columns, so that a sample gets through: c = 'x', c > 3, c like '%x%'.
@@ -21,13 +28,19 @@ _ABOVE = r"\b{}\s*>=?\s*(-?\d+)"
 _LIKE = r"\b{}\s+like\s+'([^']*)'"
 
 
-def feed(job: StreamJob, bootstrap: str, now: datetime.datetime) -> list[str]:
-    """A command for each topic that the job reads; tables first, because streams look things up in them."""
+def feed(job: StreamJob, given: Mapping[str, str], bootstrap: str, now: datetime.datetime) -> list[str]:
+    """A command for each topic that the job reads; tables first, because streams look things up in them.
+
+    `given` are the manifest's annotations.
+    """
     spec = job.spec
-    return [
-        *(_fed(table.topic, _object(job, table, now), bootstrap, table.key) for table in spec.tables),
-        *(_fed(stream.topic, _record(job, stream, now), bootstrap) for stream in spec.streams),
-    ]
+    found = []
+    sources: list[Stream | Table] = [*spec.tables, *spec.streams]
+    for source in sources:
+        sample = given.get(f"{SAMPLE}{source.name}", "")
+        key = source.key if isinstance(source, Table) else ()
+        found.append(_fed(source.topic, _record(job, source, sample, now), bootstrap, key))
+    return found
 
 
 def read(job: StreamJob, bootstrap: str) -> list[str]:
@@ -45,16 +58,17 @@ def _at(bootstrap: str) -> str:
     return "" if (host, port) == ("127.0.0.1", "9092") else f" -b {bootstrap}"
 
 
-def _record(job: StreamJob, stream: Stream, now: datetime.datetime) -> str:
-    if stream.format is Format.RAW:
-        (column,) = types.parse_schema(stream.columns)
-        return str(_hint(job, column.name, column.type) or TEXT)
-    return _object(job, stream, now)
-
-
-def _object(job: StreamJob, source: Stream | Table, now: datetime.datetime) -> str:
+def _record(job: StreamJob, source: Stream | Table, sample: str, now: datetime.datetime) -> str:
     columns = types.parse_schema(source.columns)
-    return json.dumps({column.name: _value(job, column.name, column.type, now) for column in columns})
+    if isinstance(source, Stream) and source.format is Format.RAW:
+        (column,) = columns
+        return sample or str(_hint(job, column.name, column.type) or TEXT)
+    record = {column.name: _value(job, column.name, column.type, now) for column in columns}
+    try:
+        given = json.loads(sample or "{}")
+    except ValueError:
+        given = {}
+    return json.dumps(record | (given if isinstance(given, dict) else {}))
 
 
 def _value(job: StreamJob, name: str, kind: ColumnType, now: datetime.datetime) -> Any:
