@@ -146,8 +146,7 @@ class Life:
             if self._exactly:
                 place.held += [Change(topic, TO_ANY, key, value) for topic, _, key, value in sends]
             else:
-                for topic, partition, key, value in sends:
-                    send(topic, partition, key, value)
+                self.emitter.send_all(sends)
         for topic, partition, key, value in work.letters():
             self.letters += 1
             send(topic, partition, key, value)
