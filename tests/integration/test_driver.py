@@ -12,7 +12,7 @@ import pytest
 from driven import LINES, PARTITIONS, WIDTH, Job, Running, until
 from spillway.local.broker import Broker
 from spillway.runtime.driver import driver as driver_module
-from spillway.runtime.driver import liveness, observation, supply
+from spillway.runtime.driver import leading, liveness, observation, supply
 from spillway.runtime.driver.driver import DeposedError
 from spillway.runtime.driver.observation import MoveKind
 
@@ -24,6 +24,7 @@ def job(broker: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
     monkeypatch.setattr(liveness, "DEAF", 0.7)
     monkeypatch.setattr(supply, "EVERY", 0.3)
     monkeypatch.setattr(driver_module, "LOOK", 0.1)
+    monkeypatch.setattr(leading, "SNAPSHOT", 20)  # so that whoever begins finds a log that was cut
     made = Job(broker, tmp_path)
     yield made
     for started in reversed(made.started):
@@ -39,12 +40,29 @@ def _is_ready(driver: Running) -> bool:
     return driver.ask("GET", "/readyz")[0] == 200
 
 
+def _ask(driver: Running) -> None:
+    """Everything that it answers."""
+    assert driver.ask("GET", "/healthz") == (200, {"healthy": True})
+    status, text = driver.ask("GET", "/metrics")
+    assert status == 200
+    assert 'spillway_segment_working{segment="counts"} 4.0' in text
+    _, found = driver.ask("GET", "/v1/decisions")
+    assert {one["part"] for one in found["decisions"]} <= {"provisioning", "switching", "assignment", "rollout"}
+    assert all(one["sentence"] for one in found["decisions"])
+    for body in ("{}", '{"version": 2, "workers": 1}', '{"version": 1, "workers": 1, "more": 1}', "x" * 20_000):
+        assert driver.ask("PUT", "/v1/grant", body)[0] in (400, 413)
+    assert driver.ask("GET", "/v1/tables/words?key=a")[0] == 404
+    assert driver.ask("GET", "/v1/tables/counts?key=a")[0] == 503  # a stand-in has no worker that could be asked
+    assert driver.ask("GET", "/v1/tables/counts")[0] == 400
+
+
 def test_partitions_are_spread_over_slots_and_follow_the_grant(job: Job) -> None:
     job.topics()
     driver, one, two = job.drive(), job.slot("w0.0"), job.slot("w1.0")
     until(lambda: _is_ready(driver))
     assert {len(one.works), len(two.works)} == {PARTITIONS // 2}
     assert {move.kind for move in driver.told.moves} == {MoveKind.START}
+    _ask(driver)
     driver.grant(1)
     until(lambda: len(one.works) == PARTITIONS and not two.works)
     until(lambda: len(_moves(driver, MoveKind.RESIZE)) == PARTITIONS // 2)
@@ -70,32 +88,34 @@ def test_a_silent_slot_is_taken_over_and_fenced(job: Job) -> None:
     until(lambda: len(three.works) == PARTITIONS, 0.9)
 
 
-def test_partitions_come_to_rest_and_another_driver_wakes_them_up(job: Job) -> None:
-    job.topics()
-    driver, slot = job.drive(), job.slot("w0.0")
-    until(lambda: _is_ready(driver))
-    driver.grant(0)
-    until(lambda: not any(one.partitions for one in driver.told.slots))
-    assert driver.condition("Paused").reason == "NoWorkers"
-    assert _is_ready(driver)  # for all rest as they shall
-    driver.end()
-    another = job.drive()
-    until(lambda: another.told.ready and another.told.slots[0].partitions == PARTITIONS)
-    assert another.told.leader == 2
-    assert all(work.epoch == 2 for work in (slot.slot.works.values() if slot.slot else ()))
-
-
-def test_of_two_drivers_the_later_one_leads_and_nothing_moves(job: Job) -> None:
+def test_other_drivers_go_on_where_the_last_one_was(job: Job) -> None:
     job.topics()
     driver, slot = job.drive(), job.slot("w0.0")
     until(lambda: _is_ready(driver))
     before = dict(slot.slot.works) if slot.slot else {}
-    another = job.drive()
+
+    second = job.drive()
     with pytest.raises(DeposedError, match="another driver leads now"):
         driver.end()
-    until(lambda: _is_ready(another))
+    until(lambda: _is_ready(second))
     assert slot.slot is not None
-    assert dict(slot.slot.works) == before
+    assert dict(slot.slot.works) == before  # nothing has moved
+
+    second.grant(0)
+    until(lambda: not any(one.partitions for one in second.told.slots))
+    assert second.condition("Paused").reason == "NoWorkers"
+    assert _is_ready(second)  # for all rest as they shall
+    second.end()
+
+    third = job.drive()
+    until(lambda: third.told.ready and third.told.slots[0].partitions == PARTITIONS)
+    assert third.told.leader == 3
+    assert all(work.epoch > before[place].epoch for place, work in slot.slot.works.items())
+
+    job.document["spec"]["policy"] = {"paused": True}
+    job.write()
+    until(lambda: not any(one.partitions for one in third.told.slots))
+    assert third.condition("Paused").reason == "Paused"
 
 
 def test_programs_change_where_they_can_and_go_back_where_slots_cant_run_them(job: Job) -> None:
@@ -160,22 +180,3 @@ def test_topics_of_the_user_are_watched(job: Job) -> None:
     another = job.drive()
     until(lambda: another.condition("Topics").reason == "TopicMadeAnew")  # it stands in the plan
     assert not _is_ready(another)
-
-
-def test_what_a_driver_answers(job: Job) -> None:
-    job.topics()
-    driver, _ = job.drive(), job.slot("w0.0")
-    until(lambda: _is_ready(driver))
-    assert driver.ask("GET", "/healthz") == (200, {"healthy": True})
-    status, text = driver.ask("GET", "/metrics")
-    assert status == 200
-    assert 'spillway_segment_working{segment="counts"} 4.0' in text
-    status, found = driver.ask("GET", "/v1/decisions")
-    assert {"provisioning", "switching", "assignment", "rollout"} >= {one["part"] for one in found["decisions"]}
-    assert all(one["sentence"] for one in found["decisions"])
-    for body in ("{}", '{"version": 2, "workers": 1}', '{"version": 1, "workers": 1, "more": 1}', "x" * 20_000):
-        assert driver.ask("PUT", "/v1/grant", body)[0] in (400, 413)
-    assert driver.ask("GET", "/v1/tables/words?key=a")[0] == 404
-    assert driver.ask("GET", "/v1/tables/counts?key=a")[0] == 503  # a stand-in has no worker that could be asked
-    assert driver.ask("GET", "/v1/tables/counts")[0] == 400
-    assert driver.ask("GET", "/v1/nothing")[0] == 404

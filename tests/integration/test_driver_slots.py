@@ -21,7 +21,7 @@ from spillway.runtime.driver import driver as driver_module
 from spillway.runtime.driver.observation import MoveKind
 
 WORDS = [f"word-{number}" for number in range(20)]
-CHUNKS, EVERY = 40, 0.1  # of one line with all words for each partition
+CHUNKS, EVERY = 25, 0.1  # of one line with all words for each partition
 
 
 @pytest.fixture
