@@ -217,7 +217,7 @@ def test_samples_get_through_the_filters_of_the_job() -> None:
     assert feeds["grep"] == ["echo ERROR | spillway produce lines"]
     assert '"celsius": 31' in feeds["diamond"][0]
     assert '"event_type": "view"' in feeds["ysb"][1]
-    assert '"text": "what a #happy #day, i love it"' in feeds["sentiment"][0]
+    assert '"text": "what a #happy #day i love it"' in feeds["sentiment"][0]
     assert '"posted_at": "2026-03-01T12:00:05Z"' in feeds["sentiment"][0]
     assert feeds["linear-road"] == ["echo 0,30,17,35,0,1,0,42,221760 | spillway produce car-positions"]
     assert feeds["ysb"][0].endswith("| spillway produce ad-campaigns --key ad_id")

@@ -25,6 +25,12 @@ def test_a_namespace_that_is_none_is_refused(namespace: str) -> None:
         state.default(namespace, "ads")
 
 
+def test_its_paths_are_whole_because_parts_work_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with state.held(Path("s")) as held:
+        assert held.job == tmp_path / "s" / "job.json"
+
+
 def test_who_comes_second_is_told_who_runs(tmp_path: Path) -> None:
     with state.held(tmp_path / "s") as first:
         first.tell(pid=4711, since="12:00:00", bootstrap="127.0.0.1:9092")

@@ -105,7 +105,7 @@ def up(
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     from spillway.local import kafka, run
 
-    where = kafka.Where(servers, port, create_topics, secret, cores)
+    where = kafka.Where(servers, port, create_topics, secret and secret.absolute(), cores)
     with states.held(folder, fresh=fresh) as held, interrupts.Interrupts() as asked:
         try:
             with _viewer(output, asked) as viewer:

@@ -92,6 +92,7 @@ class State:
 @contextlib.contextmanager
 def held(folder: Path, *, fresh: bool = False) -> Iterator[State]:
     """The directory, for us alone until the block ends; it is made when it is not there, and emptied if `fresh`."""
+    folder = folder.absolute()  # the processes that we start work elsewhere
     try:
         _check(folder)
         folder.mkdir(parents=True, exist_ok=True)
