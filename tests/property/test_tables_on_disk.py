@@ -16,12 +16,12 @@ import table_reference as reference
 from fuzzing import cases
 from spillway.model import types
 from spillway.runtime import keys
-from spillway.runtime.tables import disk, store
+from spillway.runtime.tables import disk, expiry
 from spillway.runtime.tables.aggregation import Aggregation
 from spillway.runtime.tables.disk import Disk
 from spillway.runtime.tables.lookup_join import LookupJoin
 from spillway.runtime.tables.source_table import SourceTable
-from spillway.runtime.tables.store import Codec, Rows
+from spillway.runtime.tables.store import MEMORY, Codec, Keeping
 from spillway.runtime.tables.table_join import TableJoin
 
 LONG = "x" * 600  # longer than a key of LMDB may be
@@ -42,8 +42,10 @@ STEPS = st.lists(
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], Disk]]:
-    """Disks with a cache of four rows, of which two are in each generation."""
+    """Disks with a cache of four rows, of which two are in each generation, and four due times in memory."""
     monkeypatch.setattr(disk, "LEAST", 4)
+    monkeypatch.setattr(disk, "AT_ONCE", 3)
+    monkeypatch.setattr(expiry, "NEAR", 4)
     with tempfile.TemporaryDirectory() as folder:
         yield lambda: Disk(Path(tempfile.mkdtemp(dir=folder)), 0)
 
@@ -52,7 +54,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], Disk]]:
 class Kind:
     """A kind of table: how it is made, and what a step does to it."""
 
-    make: Callable[[Rows], Any]
+    make: Callable[[Keeping], Any]
     step: Callable[[Any, int, int, Any, Any], Any]
 
 
@@ -116,7 +118,7 @@ KINDS: dict[str, Kind] = {
 }
 
 
-def _run(kind: Kind, kept: Callable[[], Rows], steps: Sequence[Any]) -> list[Any]:
+def _run(kind: Kind, kept: Callable[[], Keeping], steps: Sequence[Any]) -> list[Any]:
     """All that a table gave and wrote, as far as anybody can see it."""
     table, seen = kind.make(kept()), list[Any]()
     log: list[Any] = []
@@ -141,11 +143,11 @@ def _run(kind: Kind, kept: Callable[[], Rows], steps: Sequence[Any]) -> list[Any
 
 
 @pytest.mark.parametrize("name", KINDS)
-@cases(25)
+@cases(40)
 @given(steps=STEPS)
 def test_a_table_on_disk_is_the_same_table(name: str, small: Callable[[], Disk], steps: list[Any]) -> None:
     kind = KINDS[name]
-    assert _run(kind, lambda: small().rows, steps) == _run(kind, lambda: store.in_memory, steps)
+    assert _run(kind, small, steps) == _run(kind, lambda: MEMORY, steps)
 
 
 def test_rows_that_are_not_written_when_they_leave_memory_would_be_noticed(
@@ -156,10 +158,20 @@ def test_rows_that_are_not_written_when_they_leave_memory_would_be_noticed(
     kind = KINDS["an aggregate"]
 
     with pytest.raises((AssertionError, KeyError)):
-        assert _run(kind, lambda: small().rows, steps) == _run(kind, lambda: store.in_memory, steps)
+        assert _run(kind, small, steps) == _run(kind, lambda: MEMORY, steps)
 
 
-# The map itself
+def test_a_due_time_that_is_forgotten_would_be_noticed(
+    small: Callable[[], Disk], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(disk.Later, "add", lambda *_: None)
+    steps: list[Any] = [(0, i * 100 * reference.MS, None, (key, 1, None)) for i, key in enumerate("abcdefgh" * 4)]
+    kind = KINDS["an aggregate of windows"]
+
+    assert _run(kind, small, steps) != _run(kind, lambda: MEMORY, steps)
+
+
+# The map and the schedule themselves
 
 OPERATIONS = st.lists(
     st.tuples(st.sampled_from(["get", "set", "set", "pop", "in", "len", "items", "scan"]), st.integers(0, 12)),
@@ -192,3 +204,28 @@ def test_a_map_on_disk_is_a_map(small: Callable[[], Disk], operations: list[tupl
             case _:
                 assert {some: rows[some] for some in rows} == known
     rows.close()
+
+
+TURNS = st.lists(st.tuples(st.integers(-20, 60), st.integers(0, 15)), max_size=80)
+
+
+@cases(80)
+@given(turns=TURNS)
+def test_what_is_due_is_told_in_time_wherever_it_is_noted(small: Callable[[], Disk], turns: list[Any]) -> None:
+    later = small().later(CODEC.key, CODEC.key_of)
+    both = expiry.Expiry(5), expiry.Expiry(5, later)
+    due = dict[int, int]()
+    time = -100
+    for at, key in turns:
+        if key < 12:
+            due[key] = max(at, due.get(key, at))  # moves on, or comes to be
+            for one in both:
+                one.watch(at, key)
+        else:
+            time = max(time, at)
+            here, there = (sorted(one.passed(time, due.get)) for one in both)
+            assert here == there == sorted((when, key) for key, when in due.items() if when < time - 5)
+            for _, gone in here:
+                del due[gone]
+        assert both[1].next <= both[0].next
+    later.close()

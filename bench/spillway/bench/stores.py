@@ -89,7 +89,7 @@ def main(names: Sequence[str]) -> None:
         if name in ENGINES:
             before = _engine(ENGINES[name](folder))
         else:
-            before = _aggregate(disk.Disk(pathlib.Path(folder), CACHED).rows if name == "disk" else store.in_memory)
+            before = _aggregate(disk.Disk(pathlib.Path(folder), CACHED) if name == "disk" else store.MEMORY)
         files = [file.stat().st_blocks * 512 for file in pathlib.Path(folder).rglob("*") if file.is_file()]
         _say(f"  on disk {sum(files) / 2**20:.0f} MiB, peak of memory {_peak() - before:.0f} MiB more than before")
 
@@ -123,7 +123,7 @@ def _engine(engine: Any) -> float:
     return before
 
 
-def _aggregate(kept: store.Rows) -> float:
+def _aggregate(kept: store.Keeping) -> float:
     given = relations.Relation(types.parse_schema("campaign string, price bigint"), None)
     parts = {"by": ["campaign"], "values": ["count(*) as n", "sum(price) as total"]}
     it = Operator.model_validate_json(msgspec.json.encode({"name": "it", "input": "events", "aggregate": parts}))

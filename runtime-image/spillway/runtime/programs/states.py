@@ -8,7 +8,7 @@ from spillway.runtime.programs.program import MAIN, OTHER, State
 from spillway.runtime.tables.aggregation import Aggregation
 from spillway.runtime.tables.lookup_join import LookupJoin, Replica
 from spillway.runtime.tables.source_table import SourceTable
-from spillway.runtime.tables.store import Rows, in_memory
+from spillway.runtime.tables.store import MEMORY, Keeping
 from spillway.runtime.tables.stream_join import StreamJoin
 from spillway.runtime.tables.table_join import TableJoin
 
@@ -19,10 +19,10 @@ def replica(state: State) -> Replica:
     return Replica(state.operator, state.given[MAIN], state.given[OTHER])
 
 
-def made(state: State, shared: Replica | None = None, kept: Rows = in_memory) -> Any:
+def made(state: State, shared: Replica | None = None, kept: Keeping = MEMORY) -> Any:
     """An empty table object; of a join with a broadcast table, on the replica that its owner's partitions share.
 
-    `kept` makes the maps that rows are in. Records that wait in joins of streams, and histories of rows, stay in memory
+    `kept` is where rows are. Records that wait in joins of streams, and histories of rows, stay in memory
     whatever it is: they are found by ranges of time, and a retention bounds them.
     """
     operator = state.operator

@@ -28,7 +28,7 @@ from spillway.model.types import Schema
 from spillway.runtime import keys
 from spillway.runtime.tables import loops, rows
 from spillway.runtime.tables.expiry import Expiry, retention_of
-from spillway.runtime.tables.store import Rows, Store, in_memory
+from spillway.runtime.tables.store import MEMORY, Keeping, Store
 from spillway.runtime.tables.updates import Row, Update
 
 Key = Any
@@ -55,7 +55,7 @@ class Aggregation:
         result: Relation,
         *,
         updates: bool | None = None,
-        kept: Rows = in_memory,
+        kept: Keeping = MEMORY,
     ) -> None:
         """`updates`: whether rows of the input come and go; by default where it is a table. `kept`: where rows are."""
         self._updates = given.is_table if updates is None else updates
@@ -72,7 +72,7 @@ class Aggregation:
         self._store = self._stored(result.schema, kept)
         self.stores = (self._store,)
         self._rows, self._dirty = self._store.rows, self._store.dirty
-        self._expiry = None if retention is None else Expiry(retention)
+        self._expiry = None if retention is None else Expiry(retention, kept.later(*self._key_codec(result.schema)))
         functions = loop.compiled(
             table=self,
             store=self._store,
@@ -258,11 +258,15 @@ class Aggregation:
 
     # The changelog.
 
-    def _stored(self, result: Schema, kept: Rows) -> Store:
+    def _key_codec(self, result: Schema) -> tuple[Callable[[Key], bytes], Callable[[bytes], Key]]:
         types = [column.type for column in result.columns[: self._width]]
         encode, decode = keys.encoder(types), keys.decoder(types)
+        if self._width == 1:
+            return lambda key: encode((key,)), lambda key: decode(key)[0]
+        return encode, decode
+
+    def _stored(self, result: Schema, kept: Keeping) -> Store:
         row = rows.restorer(result)
-        single = self._width == 1
 
         def entry(key: Key, value: Any) -> Entry:
             states = value[1]
@@ -279,12 +283,11 @@ class Aggregation:
             return [entry[1], entry[2:], entry[0]] if key in self._stale else [entry[1], entry[2:]]
 
         return Store(
-            (lambda key: encode((key,))) if single else encode,
-            (lambda key: decode(key)[0]) if single else decode,
+            *self._key_codec(result),
             value,
             entry,
             restored=self._restored,
-            rows=kept,
+            kept=kept,
         )
 
     def _encoded(self, key: Key) -> bytes:

@@ -13,6 +13,8 @@ dict and no bookkeeping. Rows that are known not to be there are kept just so, a
 from __future__ import annotations
 
 import hashlib
+import itertools
+import math
 import shutil
 import tempfile
 import weakref
@@ -40,6 +42,8 @@ ROOM = 1 << 30
 
 # Bytes of a key that LMDB takes. No key begins as a hash does: keys are arrays of msgpack, which begin otherwise.
 LONGEST, HASHED, WIDTH = 511, b"\xff", 4
+# A due time as bytes that are in its order: not below zero, and wide enough that none begins as a hash does.
+SHIFT, AT = 1 << 64, 9
 
 _UNKNOWN: Any = object()
 
@@ -59,6 +63,10 @@ class Disk:
         folder = Path(tempfile.mkdtemp(dir=self._folder))
         made = self._open[folder] = Rows(codec, folder, self._share)
         return made
+
+    def later(self, encode: Callable[[Key], bytes], decode: Callable[[bytes], Key]) -> Later:
+        """Due times of keys, in a file of their own."""
+        return Later(encode, decode, Path(tempfile.mkdtemp(dir=self._folder)))
 
     def _share(self) -> int:
         """How many rows a store may keep now."""
@@ -181,6 +189,52 @@ class Rows(MutableMapping[Key, Entry]):
         self._full = self._share() // 2
 
 
+class Later:
+    """Entries by their due times, in one file: what `expiry` needs not have in memory.
+
+    The bytes of a due time and of a key are a key of the file, in the order of time. A key that is too long for that
+    stands in the value, and its hash in its place.
+    """
+
+    def __init__(self, encode: Callable[[Key], bytes], decode: Callable[[bytes], Key], folder: Path) -> None:
+        self._encode, self._decode = encode, decode
+        self._waiting: dict[bytes, bytes] = {}
+        self._file = _File(folder)
+        self.close = weakref.finalize(self, _removed, self._file.environment, folder)
+
+    def add(self, due: int, key: Key) -> None:
+        """Keep one."""
+        at, encoded = (due + SHIFT).to_bytes(AT, "big"), self._encode(key)
+        whole = at + encoded
+        if len(whole) <= LONGEST:
+            self._waiting[whole] = b""
+        else:
+            self._waiting[at + hashlib.sha256(encoded).digest()] = encoded
+        if len(self._waiting) >= AT_ONCE:
+            self._write()
+
+    def take(self, most: int) -> tuple[list[tuple[int, Key]], float]:
+        """Take out the earliest, and say when the next one is due."""
+        self._write()
+        found = list(itertools.islice(self._file.all(), most + 1))
+        border = self._due(found.pop()[0]) if len(found) > most else math.inf
+        self._file.write([(place, None) for place, _ in found])
+        return [(self._due(place), self._decode(value or place[AT:])) for place, value in found], border
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._waiting.clear()
+        self._file.clear()
+
+    def _write(self) -> None:
+        self._file.write(list(self._waiting.items()))
+        self._waiting.clear()
+
+    @staticmethod
+    def _due(place: bytes) -> int:
+        return int.from_bytes(place[:AT], "big") - SHIFT
+
+
 class _File:
     """One LMDB file, which lasts as long as its map.
 
@@ -206,6 +260,13 @@ class _File:
         rows.sort(key=lambda row: row[0])
         for start in range(0, len(rows), AT_ONCE):
             self._write(rows[start : start + AT_ONCE])
+        self._reading = self.environment.begin()
+
+    def clear(self) -> None:
+        """Remove all rows."""
+        self._reading.abort()
+        with self.environment.begin(write=True) as writing:
+            writing.drop(self.environment.open_db(None, txn=writing), delete=False)
         self._reading = self.environment.begin()
 
     def __len__(self) -> int:

@@ -28,7 +28,7 @@ from spillway.model.types import Schema
 from spillway.runtime.tables.buffers import Buffer
 from spillway.runtime.tables.expiry import retention_of
 from spillway.runtime.tables.pairing import Key, Pairing
-from spillway.runtime.tables.store import NEVER, Rows, Store, in_memory
+from spillway.runtime.tables.store import MEMORY, NEVER, Keeping, Store
 from spillway.runtime.tables.updates import Row, Update
 from spillway.runtime.tables.versions import Newest, Versions
 
@@ -64,7 +64,7 @@ class LookupJoin:
         *,
         derived: bool = False,
         replica: Replica | None = None,
-        kept: Rows = in_memory,
+        kept: Keeping = MEMORY,
     ) -> None:
         """How the table is read.
 
@@ -161,7 +161,7 @@ class Replica:
     """
 
     def __init__(
-        self, operator: Operator, left: Relation, right: Relation, *, derived: bool = False, kept: Rows = in_memory
+        self, operator: Operator, left: Relation, right: Relation, *, derived: bool = False, kept: Keeping = MEMORY
     ) -> None:
         """`kept`: where rows are, if only the newest ones are; histories are in memory."""
         self._derived = derived

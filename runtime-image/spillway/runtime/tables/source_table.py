@@ -11,7 +11,7 @@ import operator
 
 from spillway.expressions.relations import Relation
 from spillway.runtime import keys
-from spillway.runtime.tables.store import Rows, in_memory
+from spillway.runtime.tables.store import MEMORY, Keeping
 from spillway.runtime.tables.updates import Row, Update
 from spillway.runtime.tables.versions import FOREVER, Newest
 
@@ -28,7 +28,7 @@ class SourceTable:
         late: how many messages were older than the row that they were for.
     """
 
-    def __init__(self, relation: Relation, *, kept: Rows = in_memory) -> None:
+    def __init__(self, relation: Relation, *, kept: Keeping = MEMORY) -> None:
         """`kept`: where rows are."""
         names = relation.key or ()
         # Here null is a value like all others: it names a row, and doesn't have to match one.

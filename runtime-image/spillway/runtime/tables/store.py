@@ -9,16 +9,18 @@ The stores of one table share a changelog: the first byte of a changelog key is 
 Event time has come as far as `time` says; tables with a retention set it. It is written like an entry, and so is the
 next `number`: what is late after a restart has to be what would have been late without it.
 
-`rows` is a dict, or whatever map a `Rows` makes in its place: `disk` has one for tables that are larger than memory.
+`rows` is a dict, or whatever map a `Keeping` has in its place: `disk` has one for tables that are larger than memory.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, MutableMapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
+
+from spillway.runtime.tables.expiry import Later
 
 Key = Any
 Entry = Any
@@ -34,14 +36,29 @@ class Codec(NamedTuple):
     entry: Callable[[Key, bytes], Entry]
 
 
-Rows = Callable[[Codec], MutableMapping[Key, Entry]]  # makes an empty map
+class Keeping(Protocol):
+    """Where tables have what they keep; all of it is made empty."""
+
+    def rows(self, codec: Codec) -> MutableMapping[Key, Entry]:
+        """The rows of a store."""
+
+    def later(self, encode: Callable[[Key], bytes], decode: Callable[[bytes], Key]) -> Later | None:
+        """Where a retention notes what is not due soon, by keys that become bytes so; None: in memory, as all else."""
 
 
-def in_memory(_: Codec) -> MutableMapping[Key, Entry]:
-    """The map that a table has unless it is told otherwise."""
-    return {}
+class InMemory:
+    """What a table has unless it is told otherwise."""
+
+    def rows(self, _: Codec) -> MutableMapping[Key, Entry]:
+        """A dict."""
+        return {}
+
+    def later(self, _: Callable[[Key], bytes], __: Callable[[bytes], Key]) -> Later | None:
+        """Nothing: a heap has it."""
+        return None
 
 
+MEMORY = InMemory()
 NEVER = -(2**63)  # before every event: the smallest time that a column can hold
 
 _pack = msgspec.msgpack.Encoder().encode
@@ -69,13 +86,13 @@ class Store:
         *,
         place: int = 0,
         restored: Callable[[], None] = lambda: None,
-        rows: Rows = in_memory,
+        kept: Keeping = MEMORY,
     ) -> None:
         """How keys become bytes and entries become values for msgpack, and back.
 
-        `place`: which of the table's stores it is. `restored`: called after a restore. `rows`: makes the map.
+        `place`: which of the table's stores it is. `restored`: called after a restore. `kept`: where entries are.
         """
-        self.rows = rows(
+        self.rows = kept.rows(
             Codec(
                 encode_key,
                 decode_key,

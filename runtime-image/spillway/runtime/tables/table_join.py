@@ -25,7 +25,7 @@ from spillway.runtime import keys
 from spillway.runtime.tables import rows
 from spillway.runtime.tables.expiry import Expiry, retention_of
 from spillway.runtime.tables.pairing import Pairing
-from spillway.runtime.tables.store import Rows, Store, in_memory
+from spillway.runtime.tables.store import MEMORY, Keeping, Store
 from spillway.runtime.tables.updates import Row, Update
 
 Key = tuple[Any, ...]
@@ -41,7 +41,7 @@ class TableJoin:
     """
 
     def __init__(
-        self, operator: Operator, left: Relation, right: Relation, result: Relation, *, kept: Rows = in_memory
+        self, operator: Operator, left: Relation, right: Relation, result: Relation, *, kept: Keeping = MEMORY
     ) -> None:
         """`kept`: where rows are."""
         join = operator.join
@@ -55,7 +55,9 @@ class TableJoin:
             _store(i, types, relation.schema, self._restored, kept) for i, relation in enumerate((left, right))
         )
         retention = retention_of(operator)
-        self._expiry = None if retention is None else Expiry(retention)
+        encode, decode = keys.encoder(types), keys.decoder(types)
+        later = kept.later(lambda of: bytes((of[0],)) + encode(of[1]), lambda of: (of[0], decode(of[1:])))
+        self._expiry = None if retention is None else Expiry(retention, later)
         self._end = join.by.index("window_end") if "window_end" in join.by else None
         names = result.key or ()
         self._order = [names.index(name) for name in join.by]
@@ -173,7 +175,7 @@ def _key_of(schema: Schema, names: tuple[str, ...]) -> Callable[[Row], Key]:
     return operator_.itemgetter(*places)
 
 
-def _store(place: int, types: list[ColumnType], schema: Schema, restored: Callable[[], None], kept: Rows) -> Store:
+def _store(place: int, types: list[ColumnType], schema: Schema, restored: Callable[[], None], kept: Keeping) -> Store:
     row = rows.restorer(schema)
     return Store(
         keys.encoder(types),
@@ -182,5 +184,5 @@ def _store(place: int, types: list[ColumnType], schema: Schema, restored: Callab
         lambda _, value: (value[0], row(value[1])),
         place=place,
         restored=restored,
-        rows=kept,
+        kept=kept,
     )

@@ -20,7 +20,7 @@ from spillway.model.types import ColumnType, Schema
 from spillway.runtime import keys
 from spillway.runtime.tables import rows
 from spillway.runtime.tables.expiry import Expiry
-from spillway.runtime.tables.store import NEVER, Entry, Rows, Store, in_memory
+from spillway.runtime.tables.store import MEMORY, NEVER, Entry, Keeping, Store
 from spillway.runtime.tables.updates import Row
 
 Key = Any
@@ -123,10 +123,10 @@ class Newest:
         key_types: list[ColumnType],
         *,
         retention: int | None = None,
-        kept: Rows = in_memory,
+        kept: Keeping = MEMORY,
     ) -> None:
         """`kept`: where rows are."""
-        self._expiry = None if retention is None else Expiry(retention)
+        self._expiry = None if retention is None else Expiry(retention, kept.later(*_key_codec(key_types)))
         self._asked: dict[object, int] = {}
         restore = rows.restorer(schema)
         self.store = Store(
@@ -134,7 +134,7 @@ class Newest:
             lambda _, entry: entry,
             lambda _, value: (value[0], None if value[1] is None else restore(value[1])),
             restored=self._restored,
-            rows=kept,
+            kept=kept,
         )
 
     def at(self, key: Key, timestamp: int) -> Row | None:
