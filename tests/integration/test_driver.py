@@ -45,7 +45,7 @@ def _ask(driver: Running) -> None:
     assert driver.ask("GET", "/healthz") == (200, {"healthy": True})
     status, text = driver.ask("GET", "/metrics")
     assert status == 200
-    assert 'spillway_segment_working{segment="counts"} 4.0' in text
+    assert 'spillway_segment_partitions_working{segment="counts"} 4.0' in text
     _, found = driver.ask("GET", "/v1/decisions")
     assert {one["part"] for one in found["decisions"]} <= {"provisioning", "switching", "assignment", "rollout"}
     assert all(one["sentence"] for one in found["decisions"])

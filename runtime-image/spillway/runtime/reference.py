@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from spillway.runtime.driver import metrics as driver
 from spillway.runtime.telemetry import BUCKETS
 from spillway.runtime.worker import metrics as worker
 from spillway.runtime.worker.metrics import Family
@@ -31,6 +32,10 @@ def metrics() -> str:
         " read from them is at most 41 % too high. Whether the promise is kept is counted exactly: the share is"
         " `rate(spillway_within_bound_total[5m]) / rate(spillway_latency_seconds_count[5m])`.\n",
         f"### Gauges\n\n{_table(worker.GAUGES)}",
+        "## Driver\n",
+        "What nobody knows has no sample: a rate before there were two reports, the need before it was measured.\n",
+        f"### Counter\n\n{_table([Family(f'{driver.MOVES.name}_total', driver.MOVES.labels, driver.MOVES.says)])}",
+        f"### Gauges\n\n{_table(driver.GAUGES)}",
     ]
     return "\n".join(parts)
 

@@ -1,20 +1,62 @@
-"""What a driver tells Prometheus. Labels are bounded: segments, operators and outputs are those of the manifest.
+"""What a driver tells Prometheus: what is known of a job as a whole. What it decides is told by `/v1/decisions`.
 
-Counts of records are told by the workers, who have them exactly; here is what only the driver knows.
+Labels are bounded: segments and outputs are those of the manifest. Records are counted by the workers, who have the
+exact numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from prometheus_client import registry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
-from spillway.runtime.driver.observation import MoveKind, Observation
+from spillway.runtime.driver.observation import MoveKind, Observation, Segment
 from spillway.runtime.driver.reporting import Board
+from spillway.runtime.worker.metrics import Family
+
+Sample = tuple[tuple[str, ...], float | None]
+
+LEADS = Family("spillway_driver_leads", (), "1 while this driver leads.")
+READY = Family("spillway_job_ready", (), "1 while every partition that shall is worked on, and all topics are there.")
+CONDITIONS = Family("spillway_condition", ("type", "reason"), "1 where a condition holds, and 0 where it doesn't.")
+SLOTS = Family("spillway_slots", ("state",), "Slots that have joined: heard of lately, or silent.")
+NEEDED_SLOTS = Family("spillway_recommended_slots", (), "Slots that the load needs.")
+NEEDED_WORKERS = Family("spillway_recommended_workers", (), "Workers that the load needs.")
+GRANTED = Family("spillway_granted_workers", (), "Workers that may own partitions.")
+RATE = Family("spillway_arrival_rate", (), "Records per second that come in, over all sources.")
+BOUND = Family("spillway_latency_bound_seconds", (), "The promise: this bound …")
+QUANTILE = Family("spillway_latency_quantile", (), "… for this share of the records.")
+WITHIN = Family("spillway_within_bound_ratio", ("output",), "Share of the records of the last 10 s within the bound.")
+PARTITIONS = Family("spillway_segment_partitions", ("segment",), "Partitions of its input.")
+WORKING = Family("spillway_segment_partitions_working", ("segment",), "Those that somebody works on.")
+MOVING = Family("spillway_segment_partitions_moving", ("segment",), "Those that are on the move.")
+LAG = Family("spillway_lag_messages", ("segment",), "Messages of its input that wait.")
+BUSY = Family("spillway_segment_busy_slots", ("segment",), "Slots that it keeps busy.")
+MOVES = Family("spillway_moves", ("kind",), "Partitions that changed hands since this driver began.")
+
+_OF_SEGMENTS: Mapping[Family, Callable[[Segment], float | None]] = {
+    PARTITIONS: lambda segment: segment.partitions,
+    WORKING: lambda segment: segment.working,
+    MOVING: lambda segment: segment.moving,
+    LAG: lambda segment: segment.lag,
+    BUSY: lambda segment: segment.busy,
+}
+_OF_JOB: Mapping[Family, Callable[[Observation], float | None]] = {
+    LEADS: lambda told: told.leader > 0,
+    READY: lambda told: told.ready,
+    NEEDED_SLOTS: lambda told: told.recommended.slots,
+    NEEDED_WORKERS: lambda told: told.recommended.workers,
+    GRANTED: lambda told: told.granted,
+    RATE: lambda told: told.rate_in,
+    BOUND: lambda told: told.latency.bound_ms / 1e3,
+    QUANTILE: lambda told: told.latency.quantile,
+}
+GAUGES = (*_OF_JOB, WITHIN, SLOTS, CONDITIONS, *_OF_SEGMENTS)
 
 
-class Collector:
-    """Collects everything anew whenever somebody asks."""
+class Collector(registry.Collector):
+    """Collects everything anew whenever somebody asks. What nobody knows has no sample."""
 
     def __init__(self, board: Board) -> None:
         self._board = board
@@ -23,63 +65,23 @@ class Collector:
         """Each metric with its samples."""
         view = self._board.view
         told = view.observation
-        yield from _of_driver(told)
-        yield from _of_segments(told)
-        yield from _of_promise(told)
-        moves = CounterMetricFamily("spillway_moves", "Partitions that changed hands.", labels=("kind",))
+        for family, of_job in _OF_JOB.items():
+            yield _gauge(family, [((), of_job(told))])
+        for family, of_segment in _OF_SEGMENTS.items():
+            yield _gauge(family, (((segment.name,), of_segment(segment)) for segment in told.segments))
+        yield _gauge(WITHIN, (((name,), output.within) for name, output in told.latency.outputs.items()))
+        silent = sum(slot.silent for slot in told.slots)
+        yield _gauge(SLOTS, [(("heard",), len(told.slots) - silent), (("silent",), silent)])
+        yield _gauge(CONDITIONS, (((one.type, one.reason), one.status) for one in told.conditions))
+        moves = CounterMetricFamily(MOVES.name, MOVES.says, labels=MOVES.labels)
         for kind in MoveKind:
             moves.add_metric((str(kind),), view.moves.get(kind, 0))
         yield moves
-        says = "1 where a condition holds, 0 where it does not."
-        yield _gauge("spillway_condition", says, ("type", "reason"), (
-            ((one.type, one.reason), one.status) for one in told.conditions
-        ))  # fmt: skip
 
 
-def _of_driver(told: Observation) -> Iterator[Metric]:
-    yield _gauge("spillway_driver_leads", "1 while this driver leads.", (), [((), told.leader > 0)])
-    yield _gauge("spillway_driver_ready", "1 while all partitions are worked on.", (), [((), told.ready)])
-    says = "Slots that have joined, by whether they were heard of lately."
-    counts = {state: sum(slot.silent is silent for slot in told.slots) for state, silent in _STATES}
-    yield _gauge("spillway_slots", says, ("state",), (((state,), count) for state, count in counts.items()))
-    wanted = told.recommended
-    yield _gauge("spillway_recommended_slots", "Slots that the load needs.", (), _known((), wanted.slots))
-    yield _gauge("spillway_recommended_workers", "Workers that the load needs.", (), _known((), wanted.workers))
-    yield _gauge("spillway_granted_workers", "Workers that may own partitions.", (), _known((), told.granted))
-    yield _gauge("spillway_arrival_rate", "Records per second, over all sources.", (), _known((), told.rate_in))
-
-
-_STATES = (("heard", False), ("silent", True))
-
-
-def _of_segments(told: Observation) -> Iterator[Metric]:
-    label = ("segment",)
-    of = [((segment.name,), segment) for segment in told.segments]
-    yield _gauge("spillway_segment_partitions", "Partitions of its input.", label, ((n, s.partitions) for n, s in of))
-    yield _gauge("spillway_segment_working", "Partitions that are worked on.", label, ((n, s.working) for n, s in of))
-    yield _gauge("spillway_segment_moving", "Partitions on the move.", label, ((n, s.moving) for n, s in of))
-    says = "Messages of its input that wait."
-    yield _gauge("spillway_segment_lag_messages", says, label, (one for n, s in of for one in _known(n, s.lag)))
-    says = "Slots that it keeps busy."
-    yield _gauge("spillway_segment_busy_slots", says, label, (one for n, s in of for one in _known(n, s.busy)))
-
-
-def _of_promise(told: Observation) -> Iterator[Metric]:
-    promise = told.latency
-    yield _gauge("spillway_promised_bound_seconds", "The promise: this bound …", (), [((), promise.bound_ms / 1e3)])
-    yield _gauge("spillway_promised_quantile", "… for this share of the records.", (), [((), promise.quantile)])
-    says = "Share of the records of the last 10 s that left within the bound."
-    within = [one for name, output in promise.outputs.items() for one in _known((name,), output.within)]
-    yield _gauge("spillway_within_bound_ratio", says, ("output",), within)
-
-
-def _known(labels: Sequence[str], value: float | None) -> list[tuple[Sequence[str], float]]:
-    """A sample, or none where nobody knows."""
-    return [] if value is None else [(labels, value)]
-
-
-def _gauge(name: str, says: str, labels: Sequence[str], samples: Iterable[tuple[Sequence[str], float]]) -> Metric:
-    metric = GaugeMetricFamily(name, says, labels=labels)
-    for values, value in samples:
-        metric.add_metric(values, float(value))
+def _gauge(family: Family, samples: Iterable[Sample]) -> Metric:
+    metric = GaugeMetricFamily(family.name, family.says, labels=family.labels)
+    for labels, value in samples:
+        if value is not None:
+            metric.add_metric(labels, float(value))
     return metric
