@@ -29,6 +29,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import msgspec
 
 from spillway.bench.record import drains, figures, jobs, logs, systems
+from spillway.bench.record.deployed import Deployed
 from spillway.bench.record.figures import Figure
 from spillway.bench.record.logs import Record
 from spillway.bench.record.schedule import LATEST, Lateness, Schedule
@@ -74,12 +75,12 @@ def main(seconds: float, rounds: int, done: Callable[[str], None]) -> list[Figur
     runs: list[Run] = []
     for number in range(rounds):
         with systems.broker() as bootstrap:
-            runs.append(run(bootstrap, seconds / rounds / 2, frame=1))
+            runs.append(run(bootstrap, seconds / rounds / 2))
         done(f"round {number + 1} of {rounds}: {told(runs[-1])}")
     sent: list[Run] = []
     for number in range(rounds):
         with systems.broker() as bootstrap:
-            sent.append(run(bootstrap, seconds / rounds / 2, frame=1, appended=False))
+            sent.append(run(bootstrap, seconds / rounds / 2, appended=False))
         done(f"round {number + 1} of {rounds}, times of sending: {told(sent[-1])}")
     return [
         *quantiles("latency", runs, {0.5: P50, 0.99: P99}),
@@ -116,14 +117,27 @@ def stall(seconds: float, rounds: int, done: Callable[[str], None]) -> list[Figu
 
 
 def run(
-    bootstrap: str, seconds: float, *, frame: int, deadline: float = 0.0, stop: float = 0.0, appended: bool = True
+    bootstrap: str,
+    seconds: float,
+    *,
+    frame: int = 0,
+    deadline: float = 0.0,
+    stop: float = 0.0,
+    appended: bool = True,
 ) -> Run:
-    """One run with a broker of its own; the slot is stopped for so long in the middle."""
+    """One run with a broker of its own; the slot is stopped for so long in the middle.
+
+    With frames of a size, slots alone; without, a job as it is deployed, with the frames that its driver plans.
+    """
     source = systems.created_one(bootstrap)
     count = int(RATE * (WARM + seconds))
     context = multiprocessing.get_context("spawn")
     with (
-        System(jobs.SUMS, bootstrap, source, frame=frame, deadline=deadline, appended=appended) as system,
+        (
+            System(jobs.SUMS, bootstrap, source, frame=frame, deadline=deadline, appended=appended)
+            if frame
+            else Deployed(jobs.SUMS, bootstrap, source, appended=appended)
+        ) as system,
         concurrent.futures.ProcessPoolExecutor(2, mp_context=context) as others,
     ):
         system.settle()

@@ -42,7 +42,7 @@ def main(seconds: float, rounds: int, done: Callable[[str], None]) -> list[Figur
             "in memory": lambda: processes.fresh(in_memory, count),
             "consume": lambda: processes.fresh(consumed, bootstrap, source, count),
             "produce": lambda: processes.fresh(produced, bootstrap, systems.created_one(bootstrap), count),
-            "bare loop": lambda: processes.fresh(bare, bootstrap, source, systems.created_one(bootstrap), count),
+            "bare loop": lambda: processes.fresh(bare, bootstrap, source, systems.run_name(), count),
             "slot": lambda: slot(bootstrap, count),
             "by hand": lambda: processes.fresh(by_hand.loop, bootstrap, source, systems.created_one(bootstrap), count),
             "yardstick": lambda: processes.fresh(processes.yardstick) * 1000,
@@ -124,13 +124,13 @@ def produced(bootstrap: str, topic: str, count: int) -> float:
     job = _job(bootstrap, topic)
     task = programs.task(programs.loops(job, jobs.CHAIN)["real"], job)
     task.take(programs.messages("orders", IN_MEMORY))
-    ((_, sends, _),) = task.results()
+    ((_, made, _),) = task.results()
+    sends = [(topic, TO_ANY, key, value) for _, _, key, value in made]
     emitter, meter = Emitter(access(bootstrap)), Meter(count)
     going = True
     while going:
         for at in range(0, len(sends), POLL):
-            for _, _, key, value in sends[at : at + POLL]:
-                emitter.send(topic, TO_ANY, key, value)
+            emitter.send_all(sends[at : at + POLL])
             emitter.serve()
             if not (going := meter.add(POLL)):
                 break
@@ -138,10 +138,11 @@ def produced(bootstrap: str, topic: str, count: int) -> float:
     return meter.micros()
 
 
-def bare(bootstrap: str, source: str, output: str, count: int) -> float:
+def bare(bootstrap: str, source: str, run: str, count: int) -> float:
     """Reader, task and sender in one loop."""
     gc.disable()  # as a slot does
-    job = _job(bootstrap, source)
+    job = jobs.job(jobs.CHAIN, bootstrap, run, source)
+    systems.created(bootstrap, job.spec.outputs[0].topic)
     loop = programs.loops(job, jobs.CHAIN)["real"]
     tasks = {number: programs.task(loop, job, number) for number in range(logs.PARTITIONS)}
     intake, emitter, meter = _reading(bootstrap, source), Emitter(access(bootstrap)), Meter(count)
@@ -151,8 +152,7 @@ def bare(bootstrap: str, source: str, output: str, count: int) -> float:
             task = tasks[number]
             task.take(some)
             for _, sends, _ in task.results():
-                for _, partition, key, value in sends:
-                    emitter.send(output, partition, key, value)
+                emitter.send_all(sends)
             task.looked()
             going = meter.add(len(some)) and going
         emitter.serve()

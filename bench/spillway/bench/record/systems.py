@@ -99,11 +99,7 @@ class System:
         self._processes: list[multiprocessing.process.BaseProcess] = []
 
     def __enter__(self) -> System:
-        created(self.bootstrap, self.output, appended=self._appended)
-        for table in self.job.spec.tables:
-            created(self.bootstrap, table.topic)
-            logs.write(self.bootstrap, table.topic, events.campaign_rows())
-        self._leader.prepare(stamped(appended=self._appended))
+        self._topics()
         context = multiprocessing.get_context("spawn")
         for slot in self._slots:
             ours, theirs = context.Pipe()
@@ -122,6 +118,14 @@ class System:
             started.join()
         for pipe in self._pipes:
             pipe.close()
+
+    def _topics(self) -> None:
+        """All of the job, the user's and its own; tables are full."""
+        created(self.bootstrap, self.output, appended=self._appended)
+        for table in self.job.spec.tables:
+            created(self.bootstrap, table.topic)
+            logs.write(self.bootstrap, table.topic, events.campaign_rows())
+        self._leader.prepare(stamped(appended=self._appended))
 
     @property
     def processes(self) -> tuple[int, ...]:
