@@ -229,3 +229,26 @@ def test_what_is_due_is_told_in_time_wherever_it_is_noted(small: Callable[[], Di
                 del due[gone]
         assert both[1].next <= both[0].next
     later.close()
+
+
+def test_what_a_dead_slot_left_is_removed_and_a_file_goes_with_its_map(tmp_path: Path) -> None:
+    left = tmp_path / "slot" / "left" / "data.mdb"
+    left.parent.mkdir(parents=True)
+    left.write_bytes(b"half of it")
+    made = Disk(tmp_path / "slot", 10)
+    rows = made.rows(CODEC)
+    assert [len(list(folder.iterdir())) for folder in (tmp_path / "slot").iterdir()] == [2]
+    rows[1] = 1
+    del rows[1]
+    with pytest.raises(KeyError):
+        rows[1]
+
+    del rows
+    assert list((tmp_path / "slot").iterdir()) == []
+
+
+def test_a_disk_that_is_full_is_told_with_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(disk, "ROOM", 1 << 17)
+    rows = Disk(tmp_path / "slot", 10).rows(CODEC)
+    with pytest.raises(disk.DiskError, match="is the disk full"):
+        rows.update((key, key) for key in range(100_000))

@@ -24,6 +24,7 @@ from typing import Any
 
 import lmdb
 
+from spillway.model.errors import SpillwayError
 from spillway.runtime.tables.store import Codec
 
 Key = Any
@@ -37,8 +38,9 @@ LEAST = 1_000
 AT_ONCE = 5_000
 # Rows of a restore that are written together: the more, the more of them share a page, in the order of their keys.
 LOADED = 50_000
-# Bytes of address space of one file, doubled when it is full. It costs nothing until it is used.
-ROOM = 1 << 30
+# Bytes of address space of one file, and the most that it holds. They cost nothing until they are used, and a process
+# has two thousand times as many. To grow it later would move what others are reading.
+ROOM = 1 << 36
 
 # Bytes of a key that LMDB takes. No key begins as a hash does: keys are arrays of msgpack, which begin otherwise.
 LONGEST, HASHED, WIDTH = 511, b"\xff", 4
@@ -46,6 +48,10 @@ LONGEST, HASHED, WIDTH = 511, b"\xff", 4
 SHIFT, AT = 1 << 64, 9
 
 _UNKNOWN: Any = object()
+
+
+class DiskError(SpillwayError):
+    """The disk does not take what a table has."""
 
 
 class Disk:
@@ -258,8 +264,12 @@ class _File:
         """Write or remove these rows, in the order of their keys: neighbours are on one page."""
         self._reading.abort()
         rows.sort(key=lambda row: row[0])
-        for start in range(0, len(rows), AT_ONCE):
-            self._write(rows[start : start + AT_ONCE])
+        try:
+            for start in range(0, len(rows), AT_ONCE):
+                self._write(rows[start : start + AT_ONCE])
+        except lmdb.Error as error:
+            message = f"rows of a table can't be written to {self.environment.path()}: {error}; is the disk full?"
+            raise DiskError(message) from None
         self._reading = self.environment.begin()
 
     def clear(self) -> None:
@@ -283,20 +293,14 @@ class _File:
                 yield value[WIDTH:end], value[end:]
 
     def _write(self, rows: list[tuple[bytes, bytes | None]]) -> None:
-        while True:
-            try:
-                with self.environment.begin(write=True) as writing:
-                    for key, value in rows:
-                        if value is None:
-                            writing.delete(key if len(key) <= LONGEST else _hashed(key))
-                        elif len(key) <= LONGEST:
-                            writing.put(key, value)
-                        else:
-                            writing.put(_hashed(key), len(key).to_bytes(WIDTH, "big") + key + value)
-            except lmdb.MapFullError:
-                self.environment.set_mapsize(2 * self.environment.info()["map_size"])
-            else:
-                return
+        with self.environment.begin(write=True) as writing:
+            for key, value in rows:
+                if value is None:
+                    writing.delete(key if len(key) <= LONGEST else _hashed(key))
+                elif len(key) <= LONGEST:
+                    writing.put(key, value)
+                else:
+                    writing.put(_hashed(key), len(key).to_bytes(WIDTH, "big") + key + value)
 
 
 def _hashed(key: bytes) -> bytes:
