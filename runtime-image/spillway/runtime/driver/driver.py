@@ -197,8 +197,7 @@ class Driver:
 
     def _observe(self, now: float) -> None:
         """Measure, and notice who and what is gone."""
-        me, state = self.leading.me, self.leading.state
-        living = [owner for slot in state.members if (owner := state.living(slot))]
+        me, state, living = self.leading.me, self.leading.state, self._living()
         self.reports.keep(living)
         self.silent = self._liveness.silent(living, now)
         for owner in sorted(self.silent - me.silent):
@@ -261,12 +260,21 @@ class Driver:
         if wanted != me.wanted or me.failed != waiting:
             self.leading.tell(lambda me: dataclasses.replace(knowledge.want(me, wanted), failed=waiting))
 
+    def _living(self) -> list[Owner]:
+        """The lives that the log knows, and that are not over by it."""
+        state = self.leading.state
+        return [owner for slot in state.members if (owner := state.living(slot))]
+
     def _think(self) -> None:
         """About who shall have what. The last decision has to be applied: it says who is about to have what."""
         aims = self.change.aims if self.change else {}
         runs = [place for place, aim in aims.items() if aim.runs and not self.rests(place)]
         loads = {place: self.seen.loads.get(place) for place in runs}
-        slots = (self.silent, self.leaving, self.granted)
+        state = self.leading.state
+        holders = {state.owner(place) for place in state.holdings}
+        # Who has something is believed to live until it is silent; who has nothing gets something once it is heard of.
+        absent = self._liveness.unheard(self._living()) - holders
+        slots = (self.silent | absent, self.leaving, self.granted)
         self.steersman.think(self.seen, self.leading.me, loads, slots, self.job.spec.policy)
 
     def _failed(self, counted: Counted, message: messages.Cancel, now: float) -> None:

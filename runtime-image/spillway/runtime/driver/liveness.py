@@ -23,6 +23,7 @@ class Liveness:
 
     def __init__(self) -> None:
         self._heard: dict[Owner, float] = {}
+        self._alive: set[Owner] = set()
         self._last: float | None = None
         self._looked: float | None = None
 
@@ -31,6 +32,14 @@ class Liveness:
         self._awake(self._last, now)
         self._last = now
         self._heard[owner] = now
+        self._alive.add(owner)
+
+    def unheard(self, living: Collection[Owner]) -> frozenset[Owner]:
+        """Those of the lives of which nothing was ever heard here.
+
+        They may have ended in order, long before we began: an end is no message, and nobody who has nothing is missed.
+        """
+        return frozenset(owner for owner in living if owner not in self._alive)
 
     def silent(self, living: Collection[Owner], now: float) -> frozenset[Owner]:
         """Those of the lives that are silent; one that was never heard is as if it were heard now."""
@@ -40,6 +49,7 @@ class Liveness:
             self._heard.setdefault(owner, now)
         for owner in self._heard.keys() - set(living):
             del self._heard[owner]
+        self._alive.intersection_update(living)
         if self._last is None or now - self._last >= DEAF:
             return frozenset()
         return frozenset(owner for owner in living if now - self._heard[owner] >= SILENT)
