@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import tempfile
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -232,19 +233,37 @@ def test_what_is_due_is_told_in_time_wherever_it_is_noted(small: Callable[[], Di
 
 
 def test_what_a_dead_slot_left_is_removed_and_a_file_goes_with_its_map(tmp_path: Path) -> None:
-    left = tmp_path / "slot" / "left" / "data.mdb"
+    left = tmp_path / "rows-left" / "data.mdb"
     left.parent.mkdir(parents=True)
     left.write_bytes(b"half of it")
-    made = Disk(tmp_path / "slot", 10)
+    (tmp_path / "thesis.tex").touch()
+    made = Disk(tmp_path, 10)
     rows = made.rows(CODEC)
-    assert [len(list(folder.iterdir())) for folder in (tmp_path / "slot").iterdir()] == [2]
+    assert len(list(tmp_path.iterdir())) == 2
     rows[1] = 1
     del rows[1]
     with pytest.raises(KeyError):
         rows[1]
 
     del rows
-    assert list((tmp_path / "slot").iterdir()) == []
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_a_table_is_restored_by_one_thread_and_used_by_another(small: Callable[[], Disk]) -> None:
+    rows = small().rows(CODEC)
+
+    def restore() -> None:
+        for key in range(50):
+            rows.load(CODEC.key(key), b"1")
+        rows.loaded()
+        assert rows[7] == 1
+
+    thread = threading.Thread(target=restore)
+    thread.start()
+    thread.join()
+    for key in range(100):
+        rows[key] = rows.get(key, 1) + 1
+    assert dict(rows.items()) == dict.fromkeys(range(100), 2)
 
 
 def test_a_disk_that_is_full_is_told_with_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

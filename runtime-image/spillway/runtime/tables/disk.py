@@ -47,6 +47,8 @@ LONGEST, HASHED, WIDTH = 511, b"\xff", 4
 # A due time as bytes that are in its order: not below zero, and wide enough that none begins as a hash does.
 SHIFT, AT = 1 << 64, 9
 
+OURS = "rows-"  # folders that we make
+
 _UNKNOWN: Any = object()
 
 
@@ -58,21 +60,22 @@ class Disk:
     """The folder of one slot, and how many rows its stores keep in memory together."""
 
     def __init__(self, folder: Path, cached: int) -> None:
-        """Whatever a predecessor left in the folder is removed: nobody knows how far it came."""
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
+        """What a predecessor left in the folder is removed: nobody knows how far it came."""
+        folder.mkdir(parents=True, exist_ok=True)
+        for left in folder.glob(f"{OURS}*"):  # and nothing else: somebody may have named the wrong folder
+            shutil.rmtree(left, ignore_errors=True)
         self._folder, self._cached = folder, cached
         self._open: weakref.WeakValueDictionary[Path, Rows] = weakref.WeakValueDictionary()
 
     def rows(self, codec: Codec) -> Rows:
         """An empty map; a table takes it in place of a dict (`store.Rows`)."""
-        folder = Path(tempfile.mkdtemp(dir=self._folder))
+        folder = Path(tempfile.mkdtemp(prefix=OURS, dir=self._folder))
         made = self._open[folder] = Rows(codec, folder, self._share)
         return made
 
     def later(self, encode: Callable[[Key], bytes], decode: Callable[[bytes], Key]) -> Later:
         """Due times of keys, in a file of their own."""
-        return Later(encode, decode, Path(tempfile.mkdtemp(dir=self._folder)))
+        return Later(encode, decode, Path(tempfile.mkdtemp(prefix=OURS, dir=self._folder)))
 
     def _share(self) -> int:
         """How many rows a store may keep now."""
