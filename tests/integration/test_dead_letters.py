@@ -11,6 +11,7 @@ from confluent_kafka import TopicPartition
 from typer.testing import CliRunner
 
 import programs
+import running_job
 from spillway.cli.main import app
 from spillway.cli.planning import questions
 from spillway.controllers import topics
@@ -125,6 +126,8 @@ class _Failed:
 
 def _spillway(*arguments: str | Path, code: int = 0) -> Any:
     result = CliRunner().invoke(app, ["dead", *map(str, arguments)])
+    if isinstance(result.exception, ConnectionError):
+        raise result.exception
     assert result.exit_code == code, result.output + repr(result.exception)
     return json.loads(result.stdout) if "json" in arguments else result.output
 
@@ -210,6 +213,70 @@ def test_two_replays_of_a_letter_at_once_send_it_under_one_position(
     _spillway("replay", failed.file)
 
     assert {at for at, _ in failed.frames()} == {(1, 0)}
+
+
+FUNCTIONS = """
+import pathlib
+
+def checked(record):
+    if record["a"] % 2 and pathlib.Path(__file__).with_name("broken").exists():
+        raise ValueError("out of order")
+    return record
+"""
+
+
+def test_a_job_at_work_counts_what_is_put_back_once_though_the_replay_dies(
+    broker: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "functions.py").write_text(FUNCTIONS)
+    (tmp_path / "broken").touch()
+    document = {
+        "apiVersion": "spillway.dev/v1alpha1",
+        "kind": "StreamJob",
+        "metadata": {"name": "dead", "namespace": "test"},
+        "spec": {
+            "kafka": {"bootstrapServers": [broker.bootstrap]},
+            "latency": {"bound": "1s"},
+            "streams": [{"name": "events", "topic": "dead.events", "columns": "k string, a bigint"}],
+            "operators": [
+                {
+                    "name": "checked",
+                    "input": "events",
+                    "python": {"function": "functions:checked", "as": "map", "returns": "k string, a bigint"},
+                },
+                {"name": "counts", "input": "checked", "aggregate": {"by": ["k"], "values": ["count(*) as n"]}},
+            ],
+            "outputs": [{"name": "result", "input": "counts", "topic": "dead.result"}],
+        },
+    }
+    with running_job.running(document, code=tmp_path) as job:
+        job.start("w0.0")
+        job.spread("w0.0")
+        job.feed("dead.events", [json.dumps({"k": "xyz"[i % 3], "a": i}).encode() for i in range(60)])
+        job.finish()
+        named = ("test/dead", "--bootstrap", broker.bootstrap)
+        (group,) = _spillway("list", *named, "-o", "json")
+        assert (group["operator"], group["letters"]) == ("checked", 30)
+
+        (tmp_path / "broken").unlink()
+        with monkeypatch.context() as patched:
+            patched.setattr(letters, "write", _dies)
+            with pytest.raises(ConnectionError):
+                _spillway("replay", *named, "--code", tmp_path)
+        job.finish()
+        assert len(_spillway("replay", *named, "--code", tmp_path, "-o", "json")["replayed"]) == 30
+        job.finish()
+
+        counts = [json.loads(value or b"") for _, value in job.output("result")]
+        assert {k: max(row["n"] for row in counts if row["k"] == k) for k in "xyz"} == {"x": 20, "y": 20, "z": 20}
+        assert len(counts) == 60
+        assert len(job.records("test.dead.edge.counts")) > 60  # the frames of both replays are there
+
+
+def _dies(entry: Any, write: Any = letters.write) -> bytes:
+    if isinstance(entry, letters.Settled):
+        raise ConnectionError
+    return bytes(write(entry))
 
 
 def test_a_message_is_decoded_as_the_job_decodes_it_now_and_meets_the_rows_of_the_table(failed: _Failed) -> None:
