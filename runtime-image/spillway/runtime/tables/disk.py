@@ -2,7 +2,7 @@
 
 The disk is only a cache: what is committed stands in the changelog. So nothing is ever synced; a slot begins with an
 empty folder, and restores its tables from their changelogs as it would without a disk. LMDB, because a read costs
-1.3 µs, a fifth of what the alternatives take (`docs/decisions/0009-tables-on-disk.md`).
+0.8 µs, a third of what the alternative takes (`docs/decisions/0009-tables-on-disk.md`).
 
 Rows are in two generations, two dicts. A row that is used is in the young one, or moves there; when that is full, the
 old one is written (what of it has changed) and forgotten, and the young one is the old one from then on. So what was
@@ -30,7 +30,7 @@ from spillway.runtime.tables.store import Codec
 Key = Any
 Entry = Any
 
-# Rows of one store that stay in memory, at the least: a store that reads everything from disk takes thirty times as
+# Rows of one store that stay in memory, at the least: a record of a row that is not there takes three to four times as
 # long, so many small stores are better off with a little more memory than they were given.
 LEAST = 1_000
 # Rows in one transaction. Each may touch a page of its own, which is held in memory until then: 20 MiB. With 50 000,
