@@ -73,9 +73,9 @@ def test_with_all_segments_apart_each_result_is_seen_once_when_asked_for(
     assert judged_job.rows(job, first) == judged_job.rows(job, again)
 
 
-def test_slots_that_apply_frames_twice_are_found_out(broker: Broker, tmp_path: Path) -> None:
+def test_slots_that_forget_their_tables_are_found_out(broker: Broker, tmp_path: Path) -> None:
     parts = [mixtures.example("word-count", 300, 2)]
-    job = _ran("twice", broker, parts, tmp_path, broken_slots.credulous)
+    job = _ran("forgetful", broker, parts, tmp_path, broken_slots.forgetful)
 
     assert _wrong(job, parts, tmp_path)
 

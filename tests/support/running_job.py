@@ -28,8 +28,9 @@ from spillway.model.streamjob import StreamJob
 from spillway.runtime import admin, clients, commits, task
 from spillway.runtime.clients import Access
 from spillway.runtime.slots import process
-from spillway.runtime.slots.messages import Answer, Ask, Stop
+from spillway.runtime.slots.messages import Answer, Ask, Stop, Told
 from spillway.runtime.slots.settings import Settings
+from spillway.runtime.telemetry import Report
 
 Run = Callable[[Settings, Connection], None]
 
@@ -71,6 +72,7 @@ class RunningJob:
         client = clients.admin(self.access)
         admin.create(client, [Topic(name, partitions) for name in topics.of_user(self.job)])
         self.driver = SmallDriver(self.access, self.job, programs_of(self.job, programs.together(spec), code), frame)
+        self.reports: dict[str, Report] = {}
         self.slots: dict[str, tuple[BaseProcess, Connection]] = {}
         self._answers: queue.SimpleQueue[Answer] = queue.SimpleQueue()
         self._producer = Producer(kafka_records.client(self.bootstrap, **{"linger.ms": 5}))
@@ -94,8 +96,11 @@ class RunningJob:
         """As a worker does: a slot whose pipe is full would wait."""
         with contextlib.suppress(EOFError, OSError):
             while True:
-                if isinstance(told := pipe.recv(), Answer):
-                    self._answers.put(told)
+                match pipe.recv():
+                    case Answer() as answer:
+                        self._answers.put(answer)
+                    case Told(report):
+                        self.reports[report.slot] = report
 
     def spread(self, *names: str, seconds: float = 30.0) -> None:
         """Have all partitions with these slots."""

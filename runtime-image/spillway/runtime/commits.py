@@ -64,10 +64,10 @@ class Snapshot:
 class Committer:
     """Commits snapshots, one at a time, under one identity. Blocks; runs beside the loop, never in it."""
 
-    def __init__(self, access: Access, identity: str) -> None:
-        """Fences whoever had this identity, and ends what it left open."""
+    def __init__(self, access: Access, identity: str, batch: int = clients.BATCH) -> None:
+        """Fences whoever had this identity, and ends what it left open; `batch`: see `clients.emitter`."""
         self._access, self._identity = access, identity
-        self._producer = clients.committer(access, identity)
+        self._producer = clients.committer(access, identity, batch=batch)
         self._groups: dict[str, Any] = {}
         self._next = 0.0
         self._ask(lambda: self._producer.init_transactions(PATIENCE), "its first transaction")

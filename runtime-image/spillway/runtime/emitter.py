@@ -6,6 +6,7 @@ is such a boundary: it is done once all that was sent before it is.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable
 
 from confluent_kafka import KafkaError, KafkaException, Message
@@ -43,8 +44,9 @@ class Mark:
 class Emitter:
     """Sends; `serve` has to be called now and then, by the thread that sends, for acknowledgements to be heard."""
 
-    def __init__(self, access: Access) -> None:
-        self._producer = clients.emitter(access, self._heard)
+    def __init__(self, access: Access, batch: int = clients.BATCH) -> None:
+        """`batch`: see `clients.emitter`."""
+        self._producer = clients.emitter(access, self._heard, batch)
         self._current = Mark()
         self._acknowledged = self._listener(self._current)
         self._wrong: UndeliverableError | None = None
@@ -66,6 +68,11 @@ class Emitter:
                 # Not before: what hears of it is called by this thread, in `poll`.
                 self._current._pending += 1  # noqa: SLF001 - a mark is the emitter's own
                 return
+
+    def tell(self, topic: str, partition: int, key: bytes, value: bytes) -> None:
+        """Send what nobody waits for; any thread may. What can't be sent now is not."""
+        with contextlib.suppress(BufferError, KafkaException):
+            self._producer.produce(topic, value, key, partition)
 
     def send_all(self, sends: Iterable[tuple[str, int, bytes | None, bytes | None]]) -> None:
         """The same for many, which takes a seventh less for each: outputs are one for each record."""

@@ -12,15 +12,23 @@ from spillway.model.errors import SpillwayError
 from spillway.runtime import clients
 from spillway.runtime.clients import Access
 
+_OUT_OF_RANGE = (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE)  # noqa: SLF001 - so they are called
+_DELETED = "does not exist any more"
+_GONE = {
+    **dict.fromkeys(_OUT_OF_RANGE, ""),
+    KafkaError.UNKNOWN_TOPIC_OR_PART: _DELETED,
+    KafkaError._UNKNOWN_TOPIC: _DELETED,  # noqa: SLF001
+    KafkaError._UNKNOWN_PARTITION: _DELETED,  # noqa: SLF001
+    KafkaError.UNKNOWN_TOPIC_ID: "was deleted and made anew",
+    KafkaError.TOPIC_AUTHORIZATION_FAILED: "may not be read",
+    KafkaError.GROUP_AUTHORIZATION_FAILED: "may not be read in this consumer group",
+}
 # Seconds to ask a broker for the ends of a partition; only for messages to people.
 ENDS = 5.0
 
 
 class PositionLostError(SpillwayError):
-    """What we were to read next is not there any more, because the topic was trimmed past us, or may not be read.
-
-    A topic that was deleted, also if it was made anew, is nothing that a client notices: `controllers.topics` does.
-    """
+    """Nothing can be read any more."""
 
 
 class Intake:
@@ -31,6 +39,12 @@ class Intake:
         self._at: dict[tuple[str, int], int] = {}  # the next offset of each partition
         self._known: set[str] = set()
         self._wrong: PositionLostError | None = None
+        self.lost: dict[tuple[str, int], str] = {}
+        """Partitions that are read no more, and why: what was to come next is not there, or may not be read.
+
+        Who sees to them takes them out. A topic that was deleted and made anew before the client has asked for it is
+        nothing that it notices; `controllers.topics` does.
+        """
 
     def take(self, topic: str, partition: int, offset: int) -> None:
         """Read a partition from here on; where it is read already, again from here, if that is before."""
@@ -45,10 +59,12 @@ class Intake:
         self._consumer.incremental_assign([TopicPartition(topic, partition, offset)])
         self._at[topic, partition] = offset
 
-    def drop(self, topic: str, partition: int) -> int:
-        """Read a partition no more; the offset of the first message that was not handed out."""
-        self._consumer.incremental_unassign([TopicPartition(topic, partition)])
-        return self._at.pop((topic, partition))
+    def drop(self, topic: str, partition: int) -> int | None:
+        """Read a partition no more; the offset of the first message that was not handed out, unless it was lost."""
+        at = self._at.pop((topic, partition), None)
+        if at is not None:
+            self._consumer.incremental_unassign([TopicPartition(topic, partition)])
+        return at
 
     def poll(self, seconds: float, most: int) -> dict[tuple[str, int], list[Message]]:
         """What has come, by topic and partition, in order; nothing after `seconds` without any."""
@@ -96,16 +112,18 @@ class Intake:
         return some
 
     def _judge(self, error: KafkaError, topic: str, partition: int) -> None:
-        """What can't get better by itself is raised; all else the client tries again."""
-        gone = (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE)  # noqa: SLF001 - so they are called
-        if error.code() in gone:
-            wanted = self._at.get((topic, partition))
-            where = f"topic {topic!r}, partition {partition}"
-            message = f"{where}, has no offset {wanted} any more; {self._ends(topic, partition)}"
-            raise PositionLostError(message)
-        if error.code() in (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION_FAILED):
-            message = f"topic {topic!r} may not be read: {error.str()}"
-            raise PositionLostError(message)
+        """What can't get better by itself is lost; all else the client tries again."""
+        at = self._at.get((topic, partition))
+        why = _GONE.get(error.code())
+        if at is None or why is None:
+            return
+        where = f"topic {topic!r}, partition {partition},"
+        if error.code() in _OUT_OF_RANGE:
+            told = f"{where} has no offset {at} any more; {self._ends(topic, partition)}"
+        else:
+            told = f"{where} {why}; the next offset was {at}"
+        self.drop(topic, partition)
+        self.lost[topic, partition] = told
 
     def _ends(self, topic: str, partition: int) -> str:
         try:

@@ -18,6 +18,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import msgspec
@@ -32,6 +33,7 @@ from spillway.runtime.emitter import TO_ANY
 from spillway.runtime.frames import Frame, Layout, Origin, Sender
 from spillway.runtime.programs.compiler import Loop
 from spillway.runtime.programs.program import Edge, Port, Program
+from spillway.runtime.programs.running import Letter
 from spillway.runtime.tables import store
 from spillway.runtime.tables.lookup_join import LookupJoin
 
@@ -90,17 +92,24 @@ class Task:
     """A program on one partition of its input, under one epoch."""
 
     def __init__(
-        self, loop: Loop, states: Mapping[str, Any], partition: int, epoch: int, names: Names, width: int
+        self,
+        loop: Loop,
+        states: Mapping[str, Any],
+        partition: int,
+        epoch: int,
+        names: Names,
+        width: int,
+        most: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
         """`states` are the table objects of this partition, empty or on a replica that several share.
 
-        `width` is how many partitions each edge has.
+        `width` is how many partitions each edge has; `most`, by output, the bytes that a message of it may have.
         """
         self.program: Program = loop.program
         self.partition, self.epoch = partition, epoch
         self.states = states
         self._names, self.width = names, width
-        self._running = loop.bind(states, {edge.reader: width for edge in self.program.edges})
+        self._running = loop.bind(states, {edge.reader: width for edge in self.program.edges}, most=most)
         self._port = source_of(self.program)
         self.topic = names.edge(self.program.name) if self._port is None else _topic(self._port)
         self.next: int | None = None
@@ -216,6 +225,11 @@ class Task:
                 rows.clear()
                 found.append((name, sends, self.earliest or 0))
         return found
+
+    @property
+    def bad(self) -> Letter | None:
+        """The first letter of what came since they were fetched, by its record."""
+        return min(self._running.letters, key=lambda letter: (letter.offset, letter.index), default=None)
 
     def letters(self) -> list[Send]:
         """Dead letters."""

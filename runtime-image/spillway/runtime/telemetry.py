@@ -37,6 +37,7 @@ class Place(msgspec.Struct, frozen=True):
         busy: seconds of the slot's time that it took.
         rows, size: of its tables: entries, and estimated bytes.
         late: records that came too late for their window or retention, and were ignored.
+        problem: why it does not go on, for people; empty if it does.
         took: seconds from when the slot heard that it is its own until it worked on it.
     """
 
@@ -53,6 +54,7 @@ class Place(msgspec.Struct, frozen=True):
     size: int = 0
     late: int = 0
     took: float = 0.0
+    problem: str = ""
 
     @property
     def lag(self) -> int | None:
@@ -113,6 +115,7 @@ class Report(msgspec.Struct, frozen=True):
         letters: dead letters.
         leaving: it has to end, and wants to give everything away.
         address: where the worker answers HTTP; empty if it does not.
+        problem: why the life before this one ended, for people; for a minute, and empty if nothing was wrong.
     """
 
     version: int
@@ -130,6 +133,7 @@ class Report(msgspec.Struct, frozen=True):
     letters: int = 0
     leaving: bool = False
     address: str = ""
+    problem: str = ""
 
 
 class Ages:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from spillway.controllers.protocol import log, messages
 from spillway.model.errors import TerminalError
+from spillway.model.execution import Policy
 from spillway.model.streamjob import Spec
 from spillway.runtime import functions
 from spillway.runtime.programs import cutting
@@ -22,6 +23,11 @@ def programs(plan: messages.Plan) -> tuple[Program, ...]:
     """The programs of a plan."""
     spec = Spec.model_validate_json(plan.spec)
     return cutting.cut(spec, {segment.name: segment.operators for segment in plan.segments}, dict(plan.digests))
+
+
+def policy(plan: messages.Plan) -> Policy:
+    """How the job of a plan is steered."""
+    return Spec.model_validate_json(plan.spec).policy
 
 
 class Library:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import math
 import time
 import uuid
 from collections.abc import Callable, Iterable, Sequence
@@ -21,7 +22,7 @@ from spillway.controllers.protocol.slot import Slot
 from spillway.controllers.protocol.values import Owner, Partition
 from spillway.controllers.topics import Names
 from spillway.model.errors import NotReadyError
-from spillway.model.execution import Delivery
+from spillway.model.execution import Delivery, OnError
 from spillway.runtime import control, failpoints, task
 from spillway.runtime.clients import Access
 from spillway.runtime.commits import Change, Committer, GoneError, Snapshot, identity
@@ -30,7 +31,10 @@ from spillway.runtime.emitter import TO_ANY, Emitter, Mark
 from spillway.runtime.intake import Intake
 from spillway.runtime.slots import preparing, reading_back
 from spillway.runtime.slots.caution import Caution
-from spillway.runtime.slots.library import Library
+from spillway.runtime.slots.halts import Halts
+from spillway.runtime.slots.library import Library, policy
+from spillway.runtime.slots.lookout import Lookout
+from spillway.runtime.slots.outputs import Outputs
 from spillway.runtime.slots.place import Place
 from spillway.runtime.slots.preparing import Preparer, Want
 from spillway.runtime.slots.reading_back import Question
@@ -70,15 +74,17 @@ class Life:
         self._exactly = spec.execution.delivery is Delivery.EXACTLY_ONCE
         self._every = COMMIT_EXACTLY_ONCE if self._exactly else COMMIT_EVERY
         self.process = f"{settings.slot}.{uuid.uuid4().hex[:12]}"
-        self.emitter = Emitter(access)
+        outputs = Outputs(access)
+        batch = outputs.batch(output.topic for output in spec.outputs)
+        self.emitter = Emitter(access, batch)
         self._log = ControlLog(access, self.names)
         self.state = self._log.restored()
         self.machine = self._joined(settings.slot)
         failpoints.reached("joined")
-        self._storing = Storing(Committer(access, identity(self.names.prefix, *self.machine.me)))
+        self._storing = Storing(Committer(access, identity(self.names.prefix, *self.machine.me), batch))
         failpoints.reached("initialised")
         self.intake = Intake(access, f"{self.names.prefix}slots")
-        self._preparer = Preparer(access, self.names, library)
+        self._preparer = Preparer(access, self.names, library, outputs)
         self._reader = reading_back.Reader(access, f"{self.names.prefix}slots")
         self._trimmer = Trimmer(access, self.names)
         self.places: dict[Partition, Place] = {}
@@ -88,6 +94,11 @@ class Life:
         self._markers: list[tuple[Mark, Question]] = []
         self._started: dict[Partition, float] = {}
         self._flushing: dict[Place, None] = {}
+        self._lookout = Lookout(access, self.names)
+        self._halts = Halts(self, self._lookout)
+        self._fails = False  # whether the plan says that a bad record halts its partition
+        self._fill()
+        self.waiting: dict[Partition, str] = {}
         self.ages: dict[str, Ages] = {}
         self._bound = spec.latency.bound.seconds * 1000
         self.letters = 0
@@ -105,9 +116,11 @@ class Life:
             failpoints.reached("polled")
         worked: dict[Place, None] = {}
         for where, some in found.items():
-            for place in self._readers.get(where, ()):
+            for place in tuple(self._readers.get(where, ())):
                 self._caution.take(place, some)
                 worked[place] = None
+                if place.bound is not None and some[-1].offset() >= place.bound:
+                    self._halts.halt(place, place.problem)
             for replicas in self._followers.get(where, ()):
                 replicas.follow(*where, some)
         if found:
@@ -119,6 +132,7 @@ class Life:
         self.emitter.serve()
         self._hear()
         self._look()
+        self._halts.look()
         self._flush()
         self._commit()
 
@@ -132,14 +146,19 @@ class Life:
         now = time.monotonic()
         for place in worked:
             self._send_of(place, now)
-        for place in self.places.values():
+        for place in tuple(self.places.values()):
             if place.task.due <= now:
                 self._send_of(place, now)
 
     def _send_of(self, place: Place, now: float, *, whole: bool = False) -> None:
         """What has come out of one; `whole`: with all that waits for a full frame."""
         work, send = place.task, self.emitter.send
-        for topic, partition, key, value in work.frames(now, whole=whole):
+        made = work.frames(now, whole=whole or self._fails)
+        if self._fails and (bad := work.bad) is not None:
+            self._halts.undo(place, bad)
+            self._drop(place)
+            return
+        for topic, partition, key, value in made:
             send(topic, partition, key, value)
         for name, sends, earliest in work.results():
             self._age(name, earliest, len(sends))
@@ -198,11 +217,7 @@ class Life:
         for partition, place in tuple(self.places.items()):
             work = self.machine.works.get(partition)
             if work is not None and place.working and work.position != place.next:
-                self._told(partition, functools.partial(owner.processed, position=place.next, me=self.me))
-
-    def _told(self, partition: Partition, step: Callable[[owner.Work], owner.Step]) -> None:
-        self.machine, asked = slot.told(self.machine, partition, step)
-        self._carry_out(asked)
+                self.told(partition, functools.partial(owner.processed, position=place.next, me=self.me))
 
     def _carry_out(self, asked: Sequence[effects.Any]) -> None:
         for effect in asked:
@@ -223,7 +238,8 @@ class Life:
                 case effects.Stop():
                     self._stop(effect.partition)
                 case effects.Flush():
-                    self._flushing[self.places[effect.partition]] = None
+                    if (place := self.places.get(effect.partition)) is not None:  # else it is undone, and goes back
+                        self._flushing[place] = None
                 case effects.Commit():
                     pass  # whatever is acknowledged is in a snapshot, and all of those are stored
                 case effects.Restart():
@@ -240,8 +256,7 @@ class Life:
         """Go on with what was stopped, else get it ready first."""
         place = self.places.get(effect.partition)
         if place is not None and place.task.epoch == effect.epoch:
-            place.working = True
-            self._read(place)
+            self.go_on(place)
             return
         if place is not None:
             self._drop(place)
@@ -259,11 +274,13 @@ class Life:
             done.task.close()
             return
         took = time.monotonic() - self._started.pop(done.partition)
+        self.waiting.pop(done.partition, None)
         logger.info("%s: works on %s from %d on, after %.0f ms", self.me, done.partition, work.position, took * 1000)
         place = self.places[done.partition] = Place(done.partition, done.task, done.replicas, work.position, took)
         self._fill()
         if done.replicas is not None:
             self._follow(done.task.program.id, done.replicas)
+        self._halts.restored(place)
         place.working = work.processes
         if place.working:
             self._read(place)
@@ -272,6 +289,7 @@ class Life:
     def _read(self, place: Place) -> None:
         self._readers.setdefault(place.where, []).append(place)
         self.intake.take(*place.where, place.next)
+        self._halts.reads(place)
 
     def _follow(self, program: str, replicas: Replicas) -> None:
         """From now on updates of the replicas come with all other messages."""
@@ -303,6 +321,8 @@ class Life:
                 self.intake.drop(*place.where)
 
     def _drop(self, place: Place) -> None:
+        self._halts.released(place)
+        self._flushing.pop(place, None)
         if place.working:
             place.working = False
             self._leave(place)
@@ -313,9 +333,53 @@ class Life:
     def _fill(self) -> None:
         """Frames are as large as the plan says now; a program that is in no plan any more leaves its frames at once."""
         plan = self.state.plan
+        self._fails = plan is not None and policy(plan).on_error is OnError.FAIL
         fillings = {one.program: Filling(one.frame, dict(one.deadlines)) for one in plan.segments} if plan else {}
         for place in self.places.values():
             place.task.fill(fillings.get(place.task.program.id, Filling()))
+
+    # What can't go on: see `halts`.
+
+    def told(self, partition: Partition, step: Callable[[owner.Work], owner.Step]) -> None:
+        """One of the partitions goes a step further in the protocol."""
+        self.machine, asked = slot.told(self.machine, partition, step)
+        self._carry_out(asked)
+
+    def reading(self) -> tuple[tuple[str, int], ...]:
+        """All that is read now."""
+        return (*self._readers, *self._followers)
+
+    def readers(self, where: tuple[str, int]) -> tuple[Place, ...]:
+        """Who reads a partition of a topic."""
+        return tuple(self._readers.get(where, ()))
+
+    def follows(self, where: tuple[str, int]) -> bool:
+        """Whether replicas are read from there."""
+        return where in self._followers
+
+    def pause(self, place: Place) -> None:
+        """Process nothing more of a partition; what it has done is stored."""
+        if place.working:
+            place.working = False
+            self._leave(place)
+        self._flushing[place] = None
+
+    def go_on(self, place: Place) -> None:
+        """Process again, from where it stands."""
+        self._halts.released(place)
+        place.bound, place.again = None, math.inf
+        place.working = True
+        self._read(place)
+
+    def stores(self, partition: Partition) -> bool:
+        """Whether something of a partition is on its way to be stored."""
+        return self._storing.has(partition)
+
+    def restore(self, partition: Partition) -> None:
+        """Get a task of a partition ready, as it was committed."""
+        work = self.machine.works[partition]
+        self._started[partition] = time.monotonic()
+        self._preparer.finish(self._want(partition, work.epoch, work.program))
 
     # Takeovers.
 
@@ -344,6 +408,10 @@ class Life:
                     self._carry_out((owner.prepared(partition, epoch, self.me, problem),))
                 case preparing.Finished() as done:
                     self._finished(done)
+                case preparing.Waits(partition, epoch, problem):
+                    work = self.machine.works.get(partition)
+                    if work is not None and work.epoch == epoch:
+                        self.waiting[partition] = problem
                 case preparing.Failed(error):
                     raise error
         while self._markers and self._markers[0][0].done:
@@ -353,7 +421,7 @@ class Life:
                 case reading_back.Found(partition, epoch, barrier):
                     self._processed()
                     step = functools.partial(owner.read_back, epoch=epoch, barrier=barrier, me=self.me)
-                    self._told(partition, step)
+                    self.told(partition, step)
                     failpoints.reached("read back")
                 case reading_back.Failed(error):
                     raise error
@@ -377,13 +445,12 @@ class Life:
             failpoints.reached("acknowledged")
             self._processed()
             for partition, upto in arrived.positions:
-                self._told(partition, functools.partial(owner.acknowledged, position=upto, me=self.me))
+                self.told(partition, functools.partial(owner.acknowledged, position=upto, me=self.me))
         if time.monotonic() >= self._commit_due and not self._storing.waits:
             self._commit_due = time.monotonic() + self._every
-            working = [place for place in self.places.values() if place.working]
-            for place in working:
+            for place in [place for place in self.places.values() if place.working]:
                 self._send_of(place, time.monotonic(), whole=True)
-            self._snapshot(working)
+            self._snapshot([place for place in self.places.values() if place.working])
 
     def _flush(self) -> None:
         """Partitions are to be released: everything of them goes out, and is stored as soon as it has arrived.
@@ -395,7 +462,8 @@ class Life:
         flushing, self._flushing = self._flushing, {}
         for place in flushing:
             self._send_of(place, time.monotonic(), whole=True)
-        self._snapshot(tuple(flushing))  # what hasn't changed since the last one is still on its way
+        # What hasn't changed since the last one is still on its way.
+        self._snapshot([place for place in flushing if self.places.get(place.partition) is place])
         failpoints.reached("flushed")
 
     def _snapshot(self, places: Sequence[Place]) -> None:
@@ -429,7 +497,7 @@ class Life:
 
     def drain(self, seconds: float) -> None:
         """Process nothing more, and store all that was: who comes next repeats nothing."""
-        for place in self.places.values():
+        for place in tuple(self.places.values()):
             if place.working:
                 place.working = False
                 self._leave(place)
@@ -446,6 +514,7 @@ class Life:
         """End threads and clients; what is not sent is thrown away."""
         self.emitter.abandon()
         self._preparer.close()
+        self._lookout.close()
         self._reader.close()
         self._trimmer.close()
         self._storing.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import Any
 
@@ -29,6 +30,9 @@ class Place:
         busy: seconds that it has taken.
         took: seconds that it took to get it ready.
         held: outputs that go with the next commit.
+        problem: why it does not go on; empty if it does.
+        bound: messages from here on are not processed; None: all are.
+        again: when it is tried again, by the monotonic clock.
     """
 
     def __init__(
@@ -39,6 +43,9 @@ class Place:
         self.working = True
         self.busy = 0.0
         self.held: list[Change] = []
+        self.problem = ""
+        self.bound: int | None = None
+        self.again = math.inf
         self._taken = start  # up to where the last snapshot goes
         self._renewed = time.monotonic()
         task.next = start
@@ -49,8 +56,13 @@ class Place:
         return self.task.topic, self.partition.number
 
     def unseen(self, messages: list[Any]) -> list[Any]:
-        """Those of some messages that it hasn't processed; others here may read the same topic from further back."""
-        if messages[0].offset() >= self.next:
+        """Those of some messages that are to be processed now.
+
+        Others here may read the same topic from further back, or beyond what it halts at.
+        """
+        if self.bound is not None:
+            messages = [message for message in messages if message.offset() < self.bound]
+        if not messages or messages[0].offset() >= self.next:
             return messages
         return [message for message in messages if message.offset() >= self.next]
 
@@ -60,11 +72,17 @@ class Place:
         self.task.take(messages)
         self.next = messages[-1].offset() + 1
         self.busy += time.perf_counter() - began
+        if self.bound is None:
+            self.problem = ""
 
     def put_aside(self, message: Any, error: Exception) -> None:
         """Make a dead letter of a message."""
         self.task.put_aside(message, error)
         self.next = message.offset() + 1
+
+    def jump(self, offset: int) -> None:
+        """Go on from there: somebody has said so."""
+        self.next = self.task.next = offset
 
     def snapshot(self) -> Snapshot | None:
         """What is to be stored since the last one; None if that is nothing. No row may wait."""

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import queue
 import threading
+import time
 from typing import NamedTuple
 
 from confluent_kafka import OFFSET_BEGINNING, KafkaError, Message, TopicPartition
@@ -29,10 +30,13 @@ from spillway.runtime.clients import Access
 from spillway.runtime.commits import GoneError
 from spillway.runtime.programs import states
 from spillway.runtime.slots.library import Library
+from spillway.runtime.slots.outputs import Outputs
 from spillway.runtime.slots.replicas import Replicas
 from spillway.runtime.task import Task
 
 AT_ONCE = 1000
+# Seconds after which what could not be prepared is tried again: who has made the topic that was missing waits for it.
+AGAIN = 2.0
 # Seconds between two looks at what is wanted. Longer: added to the pause of a move.
 LOOK = 0.005
 
@@ -64,13 +68,21 @@ class Finished(NamedTuple):
     replicas: Replicas | None
 
 
+class Waits(NamedTuple):
+    """A partition that is ours can't be prepared now, which is tried again; `problem` says why."""
+
+    partition: Partition
+    epoch: int
+    problem: str
+
+
 class Failed(NamedTuple):
     """Something that no other try would change; the slot ends with it."""
 
     error: BaseException
 
 
-Result = Warmed | Finished | Failed
+Result = Warmed | Finished | Waits | Failed
 _Place = tuple[str, int]
 
 
@@ -88,7 +100,7 @@ class _Restore:
 class Preparer:
     """The thread. `results` has what it did."""
 
-    def __init__(self, access: Access, names: Names, library: Library) -> None:
+    def __init__(self, access: Access, names: Names, library: Library, outputs: Outputs) -> None:
         self._access, self._names, self._library = access, names, library
         self._asked: queue.SimpleQueue[tuple[str, Want]] = queue.SimpleQueue()
         self.results: queue.SimpleQueue[Result] = queue.SimpleQueue()
@@ -96,6 +108,9 @@ class Preparer:
         self._restores: dict[tuple[Partition, int], _Restore] = {}
         self._replicas: dict[str, Replicas] = {}
         self._known: set[str] = set()
+        self._outputs = outputs
+        self._waiting: dict[Partition, Want] = {}
+        self._retry = 0.0
         self._ends = threading.Event()
         self._thread = threading.Thread(target=self._run, name="prepare", daemon=True)
         self._thread.start()
@@ -122,6 +137,7 @@ class Preparer:
         try:
             while not self._ends.is_set():
                 self._hear()
+                self._try_again()
                 self._read()
         except BaseException as error:
             self.results.put(Failed(error))
@@ -133,17 +149,26 @@ class Preparer:
                 verb, want = self._asked.get(block=not self._restores, timeout=0.1)
             except queue.Empty:
                 return
-            key = (want.partition, want.epoch)
             if verb == "forget":
-                self._drop(key)
-                continue
-            if key not in self._restores and not self._begin(want, needed=verb == "finish"):
-                continue
-            if verb == "finish":
-                self._finish(self._restores[key])
+                self._drop((want.partition, want.epoch))
+            else:
+                self._prepare(want, ours=verb == "finish")
 
-    def _begin(self, want: Want, *, needed: bool) -> bool:
-        """Make the task, and begin to restore it; where that can't be, say so, or end if it has to be."""
+    def _prepare(self, want: Want, *, ours: bool) -> None:
+        key = (want.partition, want.epoch)
+        if (key in self._restores or self._begin(want, ours=ours)) and ours:
+            self._finish(self._restores[key])
+
+    def _try_again(self) -> None:
+        """What could not be prepared may be by now: a topic is there, or the code."""
+        if self._waiting and time.monotonic() >= self._retry:
+            self._retry = time.monotonic() + AGAIN
+            for want in tuple(self._waiting.values()):
+                self._prepare(want, ours=True)
+
+    def _begin(self, want: Want, *, ours: bool) -> bool:
+        """Make the task, and begin to restore it; where that can't be, say so."""
+        self._waiting.pop(want.partition, None)
         for key in [key for key in self._restores if key[0] == want.partition]:
             self._drop(key)  # an older try
         try:
@@ -151,12 +176,14 @@ class Preparer:
             replicas = self._replicas_of(loop.program.id, want)
             shared = replicas.tables if replicas is not None else {}
             made = {state.name: states.made(state, shared.get(state.name)) for state in loop.program.states}
+            most = self._outputs.limits(loop.program)
         except SpillwayError as error:
-            if needed:
-                raise
-            self.results.put(Warmed(want.partition, want.epoch, str(error)))
+            if ours:
+                self._waiting[want.partition] = want
+            told = (Waits if ours else Warmed)(want.partition, want.epoch, str(error))
+            self.results.put(told)
             return False
-        task = Task(loop, made, want.partition.number, want.epoch, self._names, want.width)
+        task = Task(loop, made, want.partition.number, want.epoch, self._names, want.width, most)
         found = self._restores[want.partition, want.epoch] = _Restore(want, task, replicas)
         self._assign(found)
         failpoints.reached("restore begun")
@@ -227,6 +254,8 @@ class Preparer:
             self.results.put(Warmed(want.partition, want.epoch, ""))
 
     def _drop(self, key: tuple[Partition, int]) -> None:
+        if key[0] in self._waiting and self._waiting[key[0]].epoch == key[1]:
+            del self._waiting[key[0]]
         found = self._restores.pop(key, None)
         if found is not None:
             self._unassign(found)

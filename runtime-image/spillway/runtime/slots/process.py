@@ -10,10 +10,11 @@ import time
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 
+import msgspec
+
 from spillway.model.errors import SpillwayError
 from spillway.runtime import failpoints, telemetry
 from spillway.runtime.clients import Access
-from spillway.runtime.commits import GoneError
 from spillway.runtime.slots import queries, reporting
 from spillway.runtime.slots.library import Library
 from spillway.runtime.slots.life import Life
@@ -32,6 +33,15 @@ COLLECT = 20.0
 # Seconds in which another thread may hold the interpreter: restoring and committing go on beside the loop, and each
 # record that comes meanwhile would wait for five milliseconds, which is the default.
 SWITCH = 0.001
+# Seconds. A life that lasted so long did not fail for what it began with, so the next begins at once. Else the second
+# in a row waits half a second, and each further one twice as long, up to `LONGEST_REST`: each life costs the control
+# log a message, and all partitions of the slot a takeover.
+STABLE = 60.0
+LONGEST_REST = 10.0
+# Seconds for which it is told why a life ended: somebody who looks sees it, and it is not taken for what is.
+TOLD = 60.0
+# Limits of one call of a user's function, after which a process whose call does not end is ended itself: see `watch`.
+FATAL = 6.0
 # Seconds for the last commit when nobody waits for us any more.
 LAST = 5.0
 
@@ -49,24 +59,52 @@ class Process:
         self._began = time.monotonic()
         self._look_due = self._tell_due = self._collect_due = 0.0
         self._ends: float | None = None  # when to end, whatever is left
+        self._row = 0  # lives that ended soon, one after the other
+        self._problem = ("", 0.0)  # why the last life ended, and until when that is told
+        self._last: tuple[Life, Report] | None = None
 
     def run(self) -> None:
         """Live until somebody says stop."""
         while self._ends is None or time.monotonic() < self._ends:
+            self._began = began = time.monotonic()
             try:
                 if self._live():
                     return
-            except GoneError as error:
+            except SpillwayError as error:
                 failpoints.reached("gone")
-                log.warning("%s: begins anew: %s", self._settings.slot, error)
+                self._row = 0 if time.monotonic() - began >= STABLE else self._row + 1
+                log.warning("begins anew: %s", error)
+                self._problem = str(error), time.monotonic() + TOLD
+                self._rest(min(LONGEST_REST, 2.0 ** (self._row - 3)) if self._row > 1 else 0.0)
             # Clients and who listens to them hold one another: without this, each life would leave its threads behind.
             gc.unfreeze()
             gc.collect()
 
+    def _rest(self, seconds: float) -> None:
+        """Before the next life, unless the worker wants us to end."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until and self._ends is None:
+            try:
+                if self._pipe.poll(0.1) and isinstance(said := self._pipe.recv(), Stop):
+                    self._ends = time.monotonic() + said.seconds
+            except (EOFError, OSError):
+                self._ends = time.monotonic()
+
+    def still(self) -> None:
+        """Called by the watch, beside a loop that is within a program: all is well, only slow."""
+        if self._settings.ledger is not None:
+            self._settings.ledger.beat()
+        if self._last is None:
+            return
+        life, found = self._last
+        now = time.time()
+        again = msgspec.structs.replace(found, at=now, up=found.up + now - found.at)
+        life.emitter.tell(life.names.telemetry, 0, found.slot.encode(), telemetry.encode(again))
+
     def _live(self) -> bool:
         """One life; whether it was the last."""
         life = Life(self._settings, self._access, self._library)
-        log.info("%s: joined as %s", self._settings.slot, life.me)
+        log.info("joined as %s", life.me)
         self._began = time.monotonic()
         try:
             while not self._over(life):
@@ -74,6 +112,7 @@ class Process:
                 self._attend(life)
             life.drain(LAST)
         finally:
+            self._last = None
             life.close()
         return True
 
@@ -108,7 +147,14 @@ class Process:
 
     def _tell(self, life: Life) -> None:
         leaving = self._ends is not None
-        found: Report = reporting.report(life, began=self._began, leaving=leaving, address=self._settings.address)
+        found: Report = reporting.report(
+            life,
+            began=self._began,
+            leaving=leaving,
+            address=self._settings.address,
+            problem=self._problem[0] if time.monotonic() < self._problem[1] else "",
+        )
+        self._last = life, found
         life.emitter.send(life.names.telemetry, 0, found.slot.encode(), telemetry.encode(found))
         failpoints.reached("reported")
         try:
@@ -122,11 +168,12 @@ def run(settings: Settings, pipe: Connection) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):  # they are the worker's to hear, and it says `Stop`
         signal.signal(number, signal.SIG_IGN)
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.INFO)
-    Watch().start()
+    process = Process(settings, pipe)
+    Watch(settings.limit, FATAL * settings.limit, process.still).start()
     sys.setswitchinterval(SWITCH)
     gc.disable()
     try:
-        Process(settings, pipe).run()
+        process.run()
     except SpillwayError as error:
         log.error("%s: %s", settings.slot, error)
         sys.exit(1)

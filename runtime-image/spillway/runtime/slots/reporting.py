@@ -12,8 +12,8 @@ from spillway.runtime.slots.place import Place
 from spillway.runtime.telemetry import Flow, Report
 
 
-def report(life: Life, *, began: float, leaving: bool, address: str) -> Report:
-    """What a life has done since it began."""
+def report(life: Life, *, began: float, leaving: bool, address: str, problem: str = "") -> Report:
+    """What a life has done since it began; `problem` is why the one before ended."""
     return Report(
         version=telemetry.VERSION,
         slot=life.me.slot,
@@ -24,12 +24,13 @@ def report(life: Life, *, began: float, leaving: bool, address: str) -> Report:
         busy=life.busy,
         cpu=time.process_time(),
         memory=_resident(),
-        places=tuple(_place(life, place) for place in life.places.values()),
+        places=(*(_place(life, place) for place in life.places.values()), *_waiting(life)),
         flows=_flows(life.places.values()),
         latency={name: ages.read() for name, ages in life.ages.items()},
         letters=life.letters,
         leaving=leaving,
         address=address,
+        problem=problem,
     )
 
 
@@ -49,7 +50,17 @@ def _place(life: Life, place: Place) -> telemetry.Place:
         size=sum(store.size for table in tables for store in table.stores),
         took=place.took,
         late=sum(getattr(table, "late", 0) for table in tables),
+        problem=place.problem,
     )
+
+
+def _waiting(life: Life) -> Iterable[telemetry.Place]:
+    """Partitions that can't even be prepared."""
+    for partition, problem in life.waiting.items():
+        work = life.machine.works.get(partition)
+        if work is not None:
+            at = work.position
+            yield telemetry.Place(*partition, work.epoch, work.program, False, at, at, problem=problem)
 
 
 def _flows(places: Iterable[Place]) -> dict[str, dict[str, Flow]]:

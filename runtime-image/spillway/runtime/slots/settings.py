@@ -36,6 +36,7 @@ class Settings:
         address: where its worker answers HTTP.
         suspects: messages to be careful with.
         ledger: where it notes what it is about to process; None where nobody would read it.
+        limit: seconds for one call of a user's function; then it is ended, and its record is a dead letter.
     """
 
     job: StreamJob
@@ -45,3 +46,4 @@ class Settings:
     address: str = ""
     suspects: tuple[Suspect, ...] = ()
     ledger: Ledger | None = None
+    limit: float = 10.0

@@ -55,6 +55,11 @@ class Storing:
         """Whether a snapshot has not even begun to be stored."""
         return bool(self._waiting)
 
+    def has(self, partition: Partition) -> bool:
+        """Whether something of a partition is not stored yet."""
+        steps = self._waiting if self._busy is None else (self._busy, *self._waiting)
+        return any(partition == place for step in steps for place, _ in step.positions)
+
     def add(self, step: Step) -> None:
         """Store this after all others."""
         self._waiting.append(step)
