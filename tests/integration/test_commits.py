@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import itertools
+import threading
+import time
+from typing import TYPE_CHECKING
 
 import pytest
 from confluent_kafka import TopicPartition
 
 from spillway.controllers.topics import Topic
 from spillway.local.broker import Broker
-from spillway.model import kafka
+from spillway.model import kafka as model
 from spillway.runtime import admin, clients, commits
 from spillway.runtime.clients import Access
 from spillway.runtime.commits import Change, Committer, GoneError, Position, Snapshot
+
+if TYPE_CHECKING:
+    from spillway.local.installation import Installation
 
 _names = (f"commits{n}" for n in itertools.count())
 
 
 @pytest.fixture
 def access(broker: Broker) -> Access:
-    return Access(kafka.Kafka(bootstrap_servers=(broker.bootstrap,)))
+    return Access(model.Kafka(bootstrap_servers=(broker.bootstrap,)))
 
 
 @pytest.fixture
@@ -103,3 +109,21 @@ def test_the_next_incarnation_goes_on_where_the_last_one_committed(access: Acces
 
     assert _stored(access, topic) == {b"a": b"2"}
     assert _position(access, topic) == {(f"{topic}.input", 1): 6}
+
+
+def test_commits_go_on_after_the_only_broker_was_away(kafka: Installation) -> None:
+    with Broker(using=kafka) as alone:
+        access = Access(model.Kafka(bootstrap_servers=(alone.bootstrap,)))
+        admin.create(clients.admin(access), [Topic("rows", 1), Topic("rows.input", 2)])
+        committer = Committer(access, "rows.0")
+        committer.commit(_snapshot("rows", {b"a": b"1"}, 1))
+        alone.kill()
+        time.sleep(1.0)  # until the client has noticed
+        alone.start()
+
+        commit = threading.Thread(target=committer.commit, args=[_snapshot("rows", {}, 2)], daemon=True)
+        commit.start()
+        commit.join(20)
+
+        assert not commit.is_alive()
+        assert _position(access, "rows") == {("rows.input", 1): 2}

@@ -23,9 +23,6 @@ Heard = Callable[[KafkaError], None]
 
 MIB = 1024 * 1024
 PATIENCE = 30.0  # seconds for a broker to say which topics there are
-# Bytes that are sent to a partition at once. A topic refuses all messages of a batch that is larger than it takes, be
-# each of them as small as it may; none that brokers make by default does with this.
-BATCH = 1_000_000
 
 
 class CredentialsError(SpillwayError):
@@ -134,11 +131,8 @@ def restorer(access: Access, group: str, *, trimmed: bool = False) -> Consumer:
     return reader(access, group, more=settings)
 
 
-def emitter(access: Access, heard: Heard | None = None, batch: int = BATCH) -> Producer:
-    """The producer of edges, outputs and dead letters: in order, nothing twice, and as soon as possible.
-
-    `batch` is what each topic takes at once, in bytes; a larger message goes alone.
-    """
+def emitter(access: Access, heard: Heard | None = None) -> Producer:
+    """The producer of edges, outputs and dead letters: in order, nothing twice, and as soon as possible."""
     return Producer(
         access.settings(heard)
         | {
@@ -154,14 +148,13 @@ def emitter(access: Access, heard: Heard | None = None, batch: int = BATCH) -> P
             "queue.buffering.max.kbytes": 64 * 1024,
             "queue.buffering.max.messages": 200_000,
             "message.max.bytes": topics.LARGEST_FRAME,
-            "batch.size": batch,
             # As Java clients do it, so that others find a key where they look for it.
             "partitioner": "murmur2_random",
         }
     )
 
 
-def committer(access: Access, identity: str, heard: Heard | None = None, batch: int = BATCH) -> Producer:
+def committer(access: Access, identity: str, heard: Heard | None = None) -> Producer:
     """The producer of changelogs and positions, in transactions under the identity of a slot's incarnation."""
     return Producer(
         access.settings(heard)
@@ -177,7 +170,6 @@ def committer(access: Access, identity: str, heard: Heard | None = None, batch: 
             "linger.ms": 0,
             "compression.type": "lz4",
             "message.max.bytes": topics.LARGEST_FRAME,
-            "batch.size": batch,
             "partitioner": "murmur2_random",  # with exactly-once, outputs go this way
         }
     )
