@@ -1,0 +1,90 @@
+"""What a driver tells of moves, which ones take too long, and when those that failed are tried again."""
+
+from __future__ import annotations
+
+from spillway.controllers.protocol import log, messages
+from spillway.controllers.protocol.messages import Assign, Cancel, Join, Lead, Prepare, Prepared, Release, Released
+from spillway.controllers.protocol.values import Owner, Partition
+from spillway.runtime.driver import retries, waits
+from spillway.runtime.driver.journal import Journal
+from spillway.runtime.driver.observation import Move, MoveKind
+from spillway.runtime.driver.retries import Retries
+from spillway.runtime.driver.waits import Waits
+
+P = Partition("counts", 3)
+A, B = Owner("w0.0", 1), Owner("w1.0", 1)
+BEGUN = (Lead(1, "d"), Join("w0.0", "a"), Join("w1.0", "b"), Assign(1, P, 1, A, "x", 0, takeover=True))
+
+
+def _told(*said: messages.Any) -> list[Move]:
+    """The moves after all these, one second after the other."""
+    journal, state = Journal(), log.State()
+    for at, message in enumerate(said):
+        before = state
+        state, counts = log.read(state, message)
+        if counts:
+            journal.read(before, message, float(at), {P: "because of the load"})
+    return list(journal.moves)
+
+
+def test_who_gets_what_nobody_had_starts_it() -> None:
+    assert _told(*BEGUN) == [
+        Move(3.0, MoveKind.START, "counts/3", None, "w0.0", None, "because of the load"),
+    ]
+
+
+def test_a_move_pauses_from_the_release_to_the_assignment() -> None:
+    steps = (Prepare(1, P, 2, B, "x"), Prepared(P, 2, B), Release(1, P, 2), Released(P, 2, A, 9))
+    move = _told(*BEGUN, *steps, Assign(1, P, 2, B, "x", 9, takeover=False))[-1]
+    assert (move.kind, move.source, move.target, move.pause_ms) == (MoveKind.RESIZE, "w0.0", "w1.0", 2000.0)
+    assert move.reason == "because of the load"
+
+
+def test_another_program_is_told_as_such_also_after_a_rest() -> None:
+    rested = (Prepare(1, P, 2, None, "x"), Release(1, P, 2), Released(P, 2, A, 9))
+    woken, again = (Assign(1, P, 2, B, program, 9, takeover=False) for program in ("x", "y"))
+    assert [move.kind for move in _told(*BEGUN, *rested, woken)[-2:]] == [MoveKind.REST, MoveKind.START]
+    changed = _told(*BEGUN, *rested, again)[-1]
+    assert (changed.kind, changed.pause_ms) == (MoveKind.PROGRAM, 2000.0)
+
+
+def test_a_takeover_pauses_from_when_the_owner_was_found_to_be_lost() -> None:
+    journal, state = Journal(), log.folded(BEGUN)
+    journal.lost(P, 10.0)
+    journal.lost(P, 11.0)  # still
+    journal.read(state, Assign(1, P, 2, B, "x", 0, takeover=True), 10.5)
+    assert journal.moves[-1].kind is MoveKind.TAKEOVER
+    assert journal.moves[-1].pause_ms == 500.0
+    assert journal.counts == {MoveKind.TAKEOVER: 1}
+
+
+def test_a_release_that_was_taken_back_is_no_pause() -> None:
+    steps = (Prepare(1, P, 2, B, "x"), Prepared(P, 2, B), Release(1, P, 2), Cancel(1, P, 2, "Unwanted"))
+    move = _told(*BEGUN, *steps, Assign(1, P, 3, B, "x", 0, takeover=True))[-1]
+    assert move.pause_ms is None
+
+
+def test_an_heir_and_a_release_that_take_too_long_are_told() -> None:
+    waiting, state = Waits(), log.folded((*BEGUN, Prepare(1, P, 2, B, "x")))
+    assert not list(waiting.late(state, 0))
+    assert not list(waiting.late(state, waits.HEIR_LATE - 1))
+    assert list(waiting.late(state, waits.HEIR_LATE)) == [(P, 2)]
+    state = log.folded((Prepared(P, 2, B), Release(1, P, 2)), state)
+    assert not list(waiting.late(state, waits.HEIR_LATE))  # another step
+    assert list(waiting.late(state, waits.HEIR_LATE + waits.RELEASE_LATE)) == [(P, 2)]
+    state = log.folded((Released(P, 2, A, 9),), state)
+    assert not list(waiting.late(state, 1000))  # the assignment is nobody's fault
+
+
+def test_a_move_that_failed_is_left_alone_for_longer_each_time() -> None:
+    failed, now = Retries(), 0.0
+    assert not failed.waiting({P}, now)
+    for times in range(6):
+        failed.failed(P, "no module named x", now)
+        pause = min(retries.LONGEST, retries.FIRST * 2**times)
+        assert failed.waiting({P}, now + pause - 0.1) == {P}
+        now += pause
+        assert not failed.waiting({P}, now)
+    assert failed.reasons() == {P: "no module named x"}
+    failed.moved(P)
+    assert not failed.reasons()

@@ -1,0 +1,181 @@
+"""The plans that a driver writes: segments that stay, what others see of a program, and frames for the load."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from types import MappingProxyType
+from typing import Any
+
+import msgspec
+import pytest
+import yaml
+
+import programs
+from spillway.controllers import acceptance, rollout
+from spillway.controllers.planning import planner
+from spillway.controllers.protocol import messages
+from spillway.controllers.topics import Names, Topic
+from spillway.model.operators import Paradigm
+from spillway.model.streamjob import StreamJob
+from spillway.runtime.driver import plans, shapes
+from spillway.runtime.driver.believing import Beliefs
+from spillway.runtime.driver.observing import Rates, Work
+from spillway.runtime.driver.plans import Made
+from spillway.runtime.slots import library
+
+NAMES = Names("default.word-count.")
+THERE = {"lines": Topic("lines", 3, identity="one"), "word-counts": Topic("word-counts", 2, identity="two")}
+EXAMPLES = sorted(path.stem for path in programs.EXAMPLES.glob("*.yaml"))
+
+
+def _job(example: str = "word-count", **operators: Any) -> StreamJob:
+    """An example, with other operators."""
+    document = yaml.safe_load((programs.EXAMPLES / f"{example}.yaml").read_text())
+    for operator in document["spec"]["operators"]:
+        operator |= operators.get(operator["name"].replace("-", "_"), {})
+    verdict = acceptance.accept(document)
+    assert verdict.job is not None, verdict.message
+    return verdict.job
+
+
+def _made(job: StreamJob, before: messages.Plan | None = None, **topics: Topic) -> Made:
+    digests = {operator.python.function: "1" for operator in job.spec.operators if operator.python is not None}
+    names = {*plans.inputs(job), *(output.topic for output in job.spec.outputs)}
+    there = {name: Topic(name, 3, identity="one") for name in names} | THERE | topics
+    return plans.made(job, digests, there, 16, before)
+
+
+@functools.cache
+def _first() -> Made:
+    return _made(_job())
+
+
+def _programs(made: Made) -> dict[str, str]:
+    return {segment.name: segment.program for segment in made.plan.segments}
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_a_plan_has_all_that_its_programs_are_made_of(example: str) -> None:
+    made = _made(_job(example))
+    written = plans.numbered(made.plan, 3, 7)
+    assert (written.leader, written.number) == (3, 7)
+    found = {program.name: program.id for program in library.programs(written)}
+    assert found == {segment.name: segment.program for segment in written.segments}
+    assert {segment.paradigm for segment in written.segments} == {Paradigm.RECORD}
+
+
+def test_partitions_are_those_of_the_input() -> None:
+    assert {one.name: one.partitions for one in _first().plan.segments} == {"words": 3, "counts": 16}
+    assert plans.readers(_first().programs) == ["counts"]
+    assert plans.tables(_first().programs, NAMES, {"lines": 3}, 16) == {"counts": 16}
+
+
+def test_a_plan_names_the_topics_that_its_positions_are_in_for_ever() -> None:
+    assert _first().plan.topics == (("lines", "one"),)
+    anew = _made(_job(), _first().plan, lines=Topic("lines", 3, identity="three"))
+    assert anew.plan.topics == (("lines", "one"),)
+
+
+def test_the_same_operators_stay_in_their_segments() -> None:
+    before = msgspec.structs.replace(
+        _first().plan,
+        segments=tuple(msgspec.structs.replace(one, frame=77) for one in _first().plan.segments),
+    )
+    changed = _made(_job(real_words={"filter": "length(word) > 2"}), before)
+    assert "stay as they are" in changed.sentence
+    assert {one.frame for one in changed.plan.segments} == {77}
+    assert _programs(changed)["counts"] == _programs(_first())["counts"]
+    assert _programs(changed)["words"] != _programs(_first())["words"]
+    assert not plans.same(before, changed.plan)
+    assert plans.same(before, _made(_job(), before).plan)
+
+
+def test_a_topic_that_grew_is_another_plan_of_the_same_programs() -> None:
+    grown = _made(_job(), _first().plan, lines=Topic("lines", 4, identity="one"))
+    assert _programs(grown) == _programs(_first())
+    assert not plans.same(_first().plan, grown.plan)
+
+
+def test_no_operator_is_planned_for_batches() -> None:
+    asked = plans.problem(_job(), {"lines": 3})
+    assert {one.pinned for one in asked.traits.values()} == {Paradigm.RECORD}
+    assert (asked.room.cores, asked.schedule) == (0, None)
+    assert asked.partitions == {"lines": 3}
+
+
+# What others see of a program
+
+
+def _shapes(made: Made) -> dict[str, rollout.Shape]:
+    return {shape.segment: shape for shape in shapes.of(made.programs, NAMES).values()}
+
+
+def test_who_writes_and_who_reads_see_the_same_form() -> None:
+    found = _shapes(_first())
+    assert found["words"].input == "lines"
+    assert found["words"].writes == found["counts"].reads != {}
+    assert found["counts"].input == "default.word-count.edge.counts"
+    assert found["counts"].states.keys() == {"counts"}
+
+
+def _refused(**operators: Any) -> tuple[str, ...]:
+    changed = _made(_job(**operators), _first().plan)
+    return rollout.refused(_shapes(_first()).values(), _shapes(changed).values())
+
+
+def test_what_is_stored_depends_on_the_aggregate_and_not_on_how_long_it_is_kept() -> None:
+    assert not _refused(real_words={"filter": "length(word) > 2"})
+    windowed = {"by": ["word"], "window": {"size": "10s"}, "values": ["count(*) as occurrences"]}
+    assert "give the operator another name" in _refused(counts={"aggregate": windowed})[0]
+    longer = _job("ysb", counts={"retention": "2h"})
+    before = _made(_job("ysb"))
+    assert not rollout.refused(_shapes(before).values(), _shapes(_made(longer, before.plan)).values())
+
+
+# Frames for the load
+
+
+def _planned(rate: float) -> tuple[Beliefs, Any]:
+    beliefs = Beliefs(plans.problem(_job(), {"lines": 3}), _first().plan)
+    asked = dataclasses.replace(beliefs.problem, workload=MappingProxyType({"lines": rate}))
+    return beliefs, planner.plan(asked).plan
+
+
+def test_segments_of_the_log_are_planned_as_they_are() -> None:
+    _, planned = _planned(1000)
+    assert {one.name for one in planned.segments} == {"words", "counts"}
+
+
+def test_frames_follow_the_load_and_small_differences_dont_count() -> None:
+    _, planned = _planned(1000)
+    assert plans.retuned(_first().plan, planned) is None
+    _, planned = _planned(200_000)
+    found = plans.retuned(_first().plan, planned)
+    assert found is not None
+    assert max(one.frame for one in found.segments) > 1
+    assert plans.same(_first().plan, found)
+    assert plans.retuned(found, planned) is None
+
+
+def test_what_a_segment_costs_is_learnt() -> None:
+    beliefs, planned = _planned(1000)
+    believed = beliefs.each("words")
+    assert believed is None  # nothing was planned yet
+    beliefs.planned(planned)
+    believed = beliefs.each("words")
+    assert believed is not None
+    dear = Work(10_000.0, 40_000.0, 20_000 / believed, 0, 3, {"real-words": Rates(80_000, 40_000)})
+    for _ in range(100):
+        beliefs.learn({"words": dear}, 1.0)
+    assert beliefs.each("words") == pytest.approx(believed / 2)
+    node = next(node for node in beliefs.problem.flow.nodes if node.name == "words")
+    assert float(node.outputs[0].selectivity) == pytest.approx(4.0)
+
+
+def test_idle_segments_teach_nothing() -> None:
+    beliefs, planned = _planned(1000)
+    beliefs.planned(planned)
+    before = beliefs.problem
+    beliefs.learn({"words": Work(0.0, 0.0, 0.0), "counts": Work(1.0, 1.0, 1e-6)}, 1.0)
+    assert beliefs.problem is before
