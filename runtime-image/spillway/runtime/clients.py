@@ -23,6 +23,9 @@ Heard = Callable[[KafkaError], None]
 
 MIB = 1024 * 1024
 PATIENCE = 30.0  # seconds for a broker to say which topics there are
+# Bytes that are sent to a partition at once. A topic refuses all messages of a batch that is larger than it takes, be
+# each of them as small as it may; none that brokers make by default does with this.
+BATCH = 1_000_000
 
 
 class CredentialsError(SpillwayError):
@@ -131,8 +134,11 @@ def restorer(access: Access, group: str, *, trimmed: bool = False) -> Consumer:
     return reader(access, group, more=settings)
 
 
-def emitter(access: Access, heard: Heard | None = None) -> Producer:
-    """The producer of edges, outputs and dead letters: in order, nothing twice, and as soon as possible."""
+def emitter(access: Access, heard: Heard | None = None, batch: int = BATCH) -> Producer:
+    """The producer of edges, outputs and dead letters: in order, nothing twice, and as soon as possible.
+
+    `batch` is what each topic takes at once, in bytes; a larger message goes alone.
+    """
     return Producer(
         access.settings(heard)
         | {
@@ -148,13 +154,14 @@ def emitter(access: Access, heard: Heard | None = None) -> Producer:
             "queue.buffering.max.kbytes": 64 * 1024,
             "queue.buffering.max.messages": 200_000,
             "message.max.bytes": topics.LARGEST_FRAME,
+            "batch.size": batch,
             # As Java clients do it, so that others find a key where they look for it.
             "partitioner": "murmur2_random",
         }
     )
 
 
-def committer(access: Access, identity: str, heard: Heard | None = None) -> Producer:
+def committer(access: Access, identity: str, heard: Heard | None = None, batch: int = BATCH) -> Producer:
     """The producer of changelogs and positions, in transactions under the identity of a slot's incarnation."""
     return Producer(
         access.settings(heard)
@@ -170,6 +177,7 @@ def committer(access: Access, identity: str, heard: Heard | None = None) -> Prod
             "linger.ms": 0,
             "compression.type": "lz4",
             "message.max.bytes": topics.LARGEST_FRAME,
+            "batch.size": batch,
             "partitioner": "murmur2_random",  # with exactly-once, outputs go this way
         }
     )
