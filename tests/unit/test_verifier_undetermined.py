@@ -121,6 +121,24 @@ def test_what_a_record_may_meet(
     assert row_of(spec_of(**join), topics(*labels), lead) == expected
 
 
+def test_messages_that_may_be_several_leave_to_others_what_these_need() -> None:
+    # Of two equal records the join of one is not sure; both messages fit that one, and only one fits the other.
+    spec = spec_of(type="left")
+    read = topics((40, "new"), at=50, sent=41)
+    event = read["events"][0]
+    read["events"] = [event, dataclasses.replace(event, offset=1, time=100)]
+    row = {"k": "a", "a": 1, "at": "1970-01-01T00:00:00.050Z", "label": "new", "lt": "1970-01-01T00:00:00.040Z"}
+    alone = {**row, "label": None, "lt": None}
+
+    def verdict(*rows: dict[str, Any]) -> Verdict:
+        results = [Record(0, i, b"a", json.dumps(row).encode(), 200) for i, row in enumerate(rows)]
+        return judged.judged(spec, read, {"result": results}, Assumptions(lead=5))
+
+    assert all(verdict(*rows).right for rows in [(row, alone), (alone, row), (row, row)])
+    assert (verdict(alone, alone).lost, verdict(alone, alone).duplicated) == (1, 1)
+    assert verdict(row, row, alone).duplicated == 1
+
+
 # What may be too late for a retention.
 
 COUNTED = {"by": ["k"], "window": {"size": "10s"}, "values": ["count(*) as n"]}

@@ -1,8 +1,8 @@
 """An output that every record is appended to: the expected messages, each once, in the order of their lanes.
 
-A message takes, in this order: an expected one that is just like it; one that may be there; one that is like it as far
-as that is determined. One that finds only what others have taken is a repetition. What is left over was never right:
-it is shown beside an expected message that is missing, of the same key or with most columns alike.
+A message takes an expected one that is just like it, or like it as far as that is determined; those that have to be
+there first. One that fits only what others need is a repetition. What fits nothing was never right: it is shown beside
+an expected message that is missing, of the same key or with most columns alike.
 
 Order: rows of one lane with one message key come in the order of their lane. After a crash what was emitted since the
 last commit is repeated, so the first of equal messages counts. Equal messages of different lanes can't be told apart,
@@ -14,7 +14,7 @@ from __future__ import annotations
 import bisect
 import collections
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from spillway.bench.verifier import messages
 from spillway.bench.verifier.expectation import Expected
@@ -46,68 +46,106 @@ def judge(expected: Expected, records: Sequence[Record]) -> tuple[OutputVerdict,
 
 
 class _Matching:
-    """Gives each message at most one expected one."""
+    """Gives each message at most one expected one, and as many of those that have to be there as can be.
+
+    A message that fits several may have taken the one that another needs. Then they change places, as in the maximum
+    matching of a bipartite graph: along a path from the message to an expected one that is free.
+    """
 
     def __init__(self, wanted: Iterable[Wanted], expected: Expected, tally: Tally) -> None:
         self._kinds = [column.type.kind for column in expected.relation.schema]
         self._repeats = expected.relation.repeats
         self._has_key = bool(expected.key)
         self._tally = tally
-        self._exact: dict[Name, list[Wanted]] = collections.defaultdict(list)
-        self._possible: dict[Name, list[Wanted]] = collections.defaultdict(list)
+        self._alike: dict[Name, list[Wanted]] = collections.defaultdict(list)
         # By which places are loose, then by the others: a message is looked up once for each set of loose places.
         self._loose: dict[frozenset[int], dict[Content, list[Wanted]]] = {}
-        self._taken: set[int] = set()
-        self._all = list(wanted)
+        self._all = sorted(wanted, key=_is_needless)
         for one in self._all:
-            if not one.is_exact:
+            if one.is_exact:
+                self._alike[one.key, one.content].append(one)
+            else:
                 places = frozenset(one.row.unsure | one.row.slack.keys())
                 self._loose.setdefault(places, collections.defaultdict(list))[one.sure()].append(one)
-            elif one.row.maybe or one.row.passing:
-                self._possible[one.key, one.content].append(one)
-            else:
-                self._exact[one.key, one.content].append(one)
-        self._known = {*self._exact, *self._possible}
-        for lists in (self._exact, self._possible):
-            for alike in lists.values():
-                alike.reverse()  # taken from the end: the first of equal ones first
+        self._free = {name: ones[::-1] for name, ones in self._alike.items()}  # taken from the end: the first one first
+        self._taker: dict[int, Found] = {}  # by expected one
+        self._taken: dict[int, Wanted] = {}  # by message
 
     def takes(self, found: Found) -> bool:
         """Whether there is one for it; a repetition is told."""
         if found.content is None:
             return False
-        name = (found.key, found.content)
-        for lists in (self._exact, self._possible):
-            if alike := lists.get(name):
-                self._take(alike.pop(), found)
+        free = self._free.get((found.key, found.content), [])
+        while free:
+            one = free.pop()
+            if id(one) not in self._taker and not _is_needless(one):
+                self._gives(one, found)
                 return True
-        fits = [one for one in self._similar(found.content) if self._fits(one, found)]
-        free = [one for one in fits if id(one) not in self._taken]
-        if free:
-            self._take(min(free, key=lambda one: one.row.maybe or one.row.passing), found)
+            if id(one) not in self._taker:
+                free.append(one)
+                break
+        if self._finds(found, needed=True) or self._finds(found, needed=False):
             return True
-        if name not in self._known and not fits:
+        if next(self._fitting(found), None) is None:
             return False
         if not self._repeats:
             self._tally.add(Kind.DUPLICATED, "one more than there has to be", found=found)
         return True
 
     def missing(self) -> list[Wanted]:
-        """Those that nobody took, and that have to be there."""
-        return [one for one in self._all if id(one) not in self._taken and not (one.row.maybe or one.row.passing)]
+        """Those that nobody took, and that have to be there; the others came."""
+        for one in self._all:
+            if (found := self._taker.get(id(one))) is not None:
+                self._tally.met(one, found)
+        return [one for one in self._all if id(one) not in self._taker and not _is_needless(one)]
 
-    def _take(self, one: Wanted, found: Found) -> None:
-        self._taken.add(id(one))
-        self._tally.met(one, found)
+    def _gives(self, one: Wanted, found: Found) -> None:
+        self._taker[id(one)], self._taken[id(found)] = found, one
 
-    def _similar(self, content: Content) -> Iterable[Wanted]:
+    def _finds(self, found: Found, *, needed: bool) -> bool:
+        """Look for a free one, and let others change places on the way; `needed`: one that has to be there."""
+        reached: dict[int, Found] = {}
+        asking = collections.deque([found])
+        while asking:
+            asks = asking.popleft()
+            for one in self._fitting(asks):
+                if id(one) in reached:
+                    continue
+                reached[id(one)] = asks
+                holder = self._taker.get(id(one))
+                if holder is not None:
+                    asking.append(holder)
+                elif not (needed and _is_needless(one)):
+                    self._change_places(one, found, reached)
+                    return True
+        return False
+
+    def _change_places(self, one: Wanted, found: Found, reached: dict[int, Found]) -> None:
+        """Back from the free one: each takes what it asked for, and leaves what it had to the one before."""
+        while True:
+            asks = reached[id(one)]
+            had = self._taken.get(id(asks))
+            self._gives(one, asks)
+            if asks is found or had is None:
+                return
+            one = had
+
+    def _fitting(self, found: Found) -> Iterator[Wanted]:
+        """All that a message may be."""
+        content = found.content
+        if content is None:
+            return
+        yield from self._alike.get((found.key, content), ())
         for places, by_content in self._loose.items():
             sure = tuple(None if place in places else value for place, value in enumerate(content))
-            yield from by_content.get(sure, ())
+            for one in by_content.get(sure, ()):
+                if (one.key == found.key or (one.key is None and self._has_key)) and one.fits(content, self._kinds):
+                    yield one
 
-    def _fits(self, one: Wanted, found: Found) -> bool:
-        key_fits = one.key == found.key or (one.key is None and self._has_key)
-        return key_fits and found.content is not None and one.fits(found.content, self._kinds)
+
+def _is_needless(one: Wanted) -> bool:
+    """Whether it may be there, and doesn't have to."""
+    return one.row.maybe or one.row.passing
 
 
 def _unmatched(missing: Sequence[Wanted], strays: Sequence[Found], tally: Tally) -> None:

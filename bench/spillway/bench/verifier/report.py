@@ -21,12 +21,11 @@ def as_json(verdict: Verdict) -> bytes:
 def show(verdict: Verdict, console: Console | None = None) -> None:
     """As tables and a sentence."""
     console = console or Console(highlight=False, soft_wrap=True)
-    table = Table("output", "mode", "expected", "found", "lost", "duplicated", "reordered", "wrong", "undetermined")
-    table.add_column("ms p50 / p99")
-    for output in verdict.outputs:
-        numbers = (output.expected, output.found, output.lost, output.duplicated, output.reordered, output.wrong)
-        cells = [str(number) for number in (*numbers, output.undetermined)]
-        table.add_row(output.name, output.mode, *cells, _latency(output.latency))
+    # A column for each output: beside one another, ten numbers of each fit no terminal.
+    table = Table("", *(output.name for output in verdict.outputs), box=None)
+    for name in ("mode", "expected", "found", "lost", "duplicated", "reordered", "wrong", "undetermined"):
+        table.add_row(name, *(str(getattr(output, name)) for output in verdict.outputs))
+    table.add_row("ms p50 / p99", *(_latency(output.latency) for output in verdict.outputs))
     if verdict.outputs:
         console.print(table)
     for output in verdict.outputs:
