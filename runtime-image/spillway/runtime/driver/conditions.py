@@ -39,6 +39,7 @@ class Reason(Reasons):
     FOLLOWS = "Follows", "This driver doesn't lead yet."
     WORKING = "Working", "Every partition that shall has an owner that works."
     STARTING = "Starting", "Some partitions have no owner that works yet."
+    HALTED = "Halted", "Some partitions do not go on before somebody has seen to them; the message says where and why."
     NO_SLOTS = "NoSlots", "There is no slot that could own anything."
     MOVES_FAIL = "MovesFail", "Some partitions could not be moved; that is tried again."
     DONE = "Done", "Every partition runs the program of the plan."

@@ -70,7 +70,13 @@ def view(driver: Driver) -> View:
         driver.changes.accepted,
         driver.supplies.found.condition,
         condition(Kind.LEADING, leads, Reason.LEADS if leads else Reason.FOLLOWS),
-        telling.assigned(idle, driver.retries.reasons(), present),
+        telling.assigned(
+            idle,
+            driver.retries.reasons(),
+            present,
+            telling.halted(seen),
+            telling.ended(driver.reports, state),
+        ),
         _change(driver),
         _paused(driver),
     )

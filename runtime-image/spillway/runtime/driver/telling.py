@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
+from types import MappingProxyType
 
 from spillway.controllers.protocol import log
 from spillway.controllers.protocol.values import Holding, Owner, Partition
@@ -161,8 +162,30 @@ def idle(
     return found
 
 
-def assigned(waiting: list[Partition], failed: Mapping[Partition, str], slots: int) -> observation.Condition:
-    """Whether every partition that shall has an owner that works."""
+def halted(seen: Seen) -> dict[Partition, str]:
+    """Partitions whose owners say why they do not go on."""
+    return {where: place.problem for where, place in sorted(seen.places.items()) if place.problem}
+
+
+def ended(reports: Reports, state: log.State) -> dict[str, str]:
+    """Why the life before that of a slot has ended, where that was lately."""
+    lives = [owner for name in state.members if (owner := state.living(name))]
+    last = {owner: heard.report.problem for owner in lives if (heard := reports.last(owner))}
+    return {owner.slot: problem for owner, problem in last.items() if problem}
+
+
+def assigned(
+    waiting: list[Partition],
+    failed: Mapping[Partition, str],
+    slots: int,
+    halts: Mapping[Partition, str] = MappingProxyType({}),
+    ends: Mapping[str, str] = MappingProxyType({}),
+) -> observation.Condition:
+    """Whether every partition that shall has an owner that works; what nobody but a person can mend comes first."""
+    if halts:
+        place, why = next(iter(halts.items()))
+        more = f" (and {len(halts) - 1} more)" if len(halts) > 1 else ""
+        return condition(Kind.ASSIGNED, False, Reason.HALTED, f"{place}{more}: {why}")
     if failed:
         place, why = next(iter(failed.items()))
         more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
@@ -172,4 +195,5 @@ def assigned(waiting: list[Partition], failed: Mapping[Partition, str], slots: i
     if not slots:
         return condition(Kind.ASSIGNED, False, Reason.NO_SLOTS, "no slot has joined; start workers")
     shown = ", ".join(map(str, waiting[:_SHOWN])) + (f" and {len(waiting) - _SHOWN} more" * (len(waiting) > _SHOWN))
-    return condition(Kind.ASSIGNED, False, Reason.STARTING, f"nobody works yet on {shown}")
+    last = "".join(f"; {slot} began anew: {why}" for slot, why in ends.items())
+    return condition(Kind.ASSIGNED, False, Reason.STARTING, f"nobody works yet on {shown}{last}")
