@@ -133,20 +133,30 @@ def test_lines_have_the_time_and_nothing_that_a_terminal_obeys() -> None:
     assert pipe.getvalue() == "12:00:05 driver ended\n         ValueError: \\x1b[2J\n"
 
 
-def test_rates_come_every_ten_seconds_in_a_line() -> None:
+def test_once_ready_commands_come_and_then_rates_every_ten_seconds_in_a_line() -> None:
     pipe = Pipe()
     viewer = Lines(pipe, lambda: None, lambda: NOON)
+    viewer.show(scene(None))
     for tick in range(130):
         viewer.show(scene(observations.word_count(), since=tick / 5))
 
-    assert (
-        pipe.getvalue().splitlines()
-        == [
-            "12:00:05 in 1.2 k/s, out 9.6 k/s; 99.98 % within 500 ms (half within 8 ms, 99 % within 45.2 ms);"
-            " 1 slot, 34 % busy; 312 messages waiting"
-        ]
-        * 2
+    rates = (
+        "12:00:05 in 1.2 k/s, out 9.6 k/s; 99.98 % within 500 ms (half within 8 ms, 99 % within 45.2 ms);"
+        " 1 slot, 34 % busy; 312 messages waiting"
     )
+    commands = ["  feed   echo 'to be or not to be' | spillway produce lines", "  read   spillway consume word-counts"]
+    assert pipe.getvalue().splitlines() == [*commands, rates, rates]
+
+
+def test_commands_are_shown_whole_above_the_panel_so_that_they_can_be_copied() -> None:
+    stream = io.StringIO()
+    console = Console(file=stream, force_terminal=True, width=60, height=40, highlight=False)
+    ysb = jobs.read(str(EXAMPLES / "ysb.yaml")).job
+    with Screen(console, lambda: None, lambda: NOON) as screen:
+        screen.show(scene(observations.word_count(), job=ysb))
+
+    for command in samples.feed(ysb, {}, "127.0.0.1:9092", NOON):
+        assert command in stream.getvalue()
 
 
 def test_a_job_without_records_says_so() -> None:

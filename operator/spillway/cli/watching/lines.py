@@ -12,6 +12,7 @@ import msgspec
 
 from spillway.cli import terminal
 from spillway.cli.planning import sizes
+from spillway.cli.watching import samples
 from spillway.local.events import Event, Kind, Look, Scene
 from spillway.runtime.driver.observation import Observation, Promise
 
@@ -27,6 +28,8 @@ class Lines:
         self._stream, self._gone, self._now = stream, gone, now
         self._open = True
         self._rates = 0.0
+        self._began = now()
+        self._hinted = False
 
     def tell(self, event: Event) -> None:
         """A line, and its details under it."""
@@ -34,7 +37,11 @@ class Lines:
             self._put(line)
 
     def show(self, scene: Scene) -> None:
-        """Rates, every `RATES`."""
+        """Commands to feed and to read it, once it is ready; rates, every `RATES`."""
+        if not self._hinted and scene.seen is not None and scene.seen.ready:
+            self._hinted = True
+            for line in commands(scene, self._began):
+                self._put(line)
         if scene.seen is not None and scene.seen.ready and scene.since - self._rates >= RATES:
             self._rates = scene.since
             self._put(f"{self._now():%H:%M:%S} {rates(scene.seen)}")
@@ -75,6 +82,14 @@ def described(event: Event, now: datetime.datetime) -> list[str]:
     """An event in lines, without anything that a terminal would obey."""
     first, *rest = event.text.splitlines() or [""]
     return [f"{now:%H:%M:%S} {terminal.clean(first)}", *(f"         {terminal.clean(line)}" for line in rest)]
+
+
+def commands(scene: Scene, when: datetime.datetime) -> list[str]:
+    """Commands to feed a job and to read it, whole, so that they can be copied."""
+    feed = samples.feed(scene.job, scene.annotations, scene.bootstrap, when)
+    named = [("feed", command) for command in feed]
+    named += [("read", command) for command in samples.read(scene.job, scene.bootstrap)]
+    return [f"  {what}   {terminal.clean(command)}" for what, command in named]
 
 
 def look(event: Event) -> str:

@@ -193,7 +193,7 @@ class Panel:
 
     def _commands(self, commands: Sequence[str]) -> Iterator[Text]:
         for command in commands:
-            yield Text(command, "cyan", overflow="fold")
+            yield Text(command, "cyan", overflow="ellipsis", no_wrap=True)
 
     def _addresses(self, scene: Scene) -> Iterator[Text]:
         if scene.bootstrap:

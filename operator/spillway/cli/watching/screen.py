@@ -21,7 +21,9 @@ class Screen:
     def __init__(self, console: Console, gone: Callable[[], None], now: Callable[[], datetime.datetime]) -> None:
         """`gone` is called when the terminal is."""
         self._console, self._gone, self._now = console, gone, now
-        self._panel = Panel(console, now())
+        self._began = now()
+        self._panel = Panel(console, self._began)
+        self._hinted = False
         self._live = Live(console=console, auto_refresh=False, transient=True, vertical_overflow="crop")
         self._open = True
 
@@ -39,10 +41,14 @@ class Screen:
         """A line above the panel, and its details under it."""
         first, *rest = lines.described(event, self._now())
         told = Text.assemble((first, lines.look(event)), *((f"\n{line}", "dim") for line in rest))
-        self._try(lambda: self._console.print(told))
+        self._try(lambda: self._console.print(told, soft_wrap=True))  # whole, so that it can be copied
 
     def show(self, scene: Scene) -> None:
-        """The panel."""
+        """The panel; above it, once, the commands that may be too long for it."""
+        if not self._hinted and scene.seen is not None and scene.seen.ready:
+            self._hinted = True
+            text = Text("\n".join(lines.commands(scene, self._began)), "cyan")
+            self._try(lambda: self._console.print(text, soft_wrap=True))
         self._try(lambda: self._live.update(self._panel.draw(scene), refresh=True))
 
     def _try(self, draw: Callable[[], None]) -> None:
