@@ -12,16 +12,16 @@ RECORDS = 500
 
 
 @pytest.mark.timeout(120)
-def test_a_drained_word_count_is_right_and_has_its_price(broker: Broker) -> None:
+def test_a_drained_job_is_right_and_has_its_price(broker: Broker) -> None:
     source = systems.created_one(broker.bootstrap)
-    with System(jobs.WORDS, broker.bootstrap, source, frame=1000, deadline=0.005) as system:
-        found = drains.drained(system, broker.bootstrap, "lines", RECORDS, verify.outputs("lines"))
+    with System(jobs.CHAIN, broker.bootstrap, source, frame=1000, deadline=0.005) as system:
+        found = drains.drained(system, broker.bootstrap, "orders", RECORDS, verify.outputs("orders"))
         records = logs.read(broker.bootstrap, system.output)
     times = range(events.START_MS, events.START_MS + drains.WARM + RECORDS)
 
-    verify.check("lines", records, times)
+    verify.check("orders", records, times)
     with pytest.raises(verify.WrongError):
-        verify.check("lines", records[1:], times)
+        verify.check("orders", records[1:], times)
     assert 1 < found.micros < 100_000
     assert found.records == RECORDS
 
