@@ -50,13 +50,17 @@ test: setup ## all tests but e2e, chaos and the long fuzz (ARGS="-k broker")
 fuzz: setup ## the random tests, fifty times as long: a million expressions on rows against Spark
 	@SPILLWAY_FUZZ=50 $(BIN)/python -m pytest -m fuzz --timeout 7200 $(ARGS)
 
+ROUNDS ?= 3
+chaos: setup ## the crash tests with new dice, at every point, for so many ROUNDS (3: about half an hour)
+	@SPILLWAY_CHAOS=$(ROUNDS) $(BIN)/python -m pytest -m chaos --timeout 1800 -s $(ARGS)
+
 crds: setup ## write crds/ again from the model
 	@$(BIN)/spillway crds --output crds
 
 docs: setup ## write the generated pages of docs/reference again
 	@$(BIN)/python tools/reference.py
 
-demo e2e chaos bench images: ## comes with a later version
+demo e2e bench images: ## comes with a later version
 	@echo "make $@ is not there yet: it comes with a later version (see CHANGELOG.md)" >&2; exit 2
 
 clean: ## remove the environment and all caches of this folder

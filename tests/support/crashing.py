@@ -32,6 +32,8 @@ WORDS = [letter * 3 for letter in "abcdefghijklmnopqrstuvwxyz"]
 PARTITIONS = 2  # of the input
 # Seconds within which a point has to be come by; on a quiet machine each takes less than one.
 PATIENCE = 30.0
+# Seconds in which a move of everything is nearly over.
+MOVE = 0.35
 # Points that a slot comes by all the time: it dies at one of the first so many.
 OFTEN = {
     **dict.fromkeys(("polled", "processed", "sent"), 40),
@@ -107,20 +109,20 @@ class Crashing:
 
     NAMES = ("w0.0", "w1.0")
 
-    def __init__(self, job: RunningJob, seed: int = 1) -> None:
+    def __init__(self, job: RunningJob, seed: int = 1, load: Load | None = None) -> None:
         self.job = job
         self.dice = random.Random(seed)  # noqa: S311
-        self.load = Load(job, seed)
+        self.load = load or Load(job, seed)
         self._shapes = itertools.cycle([self.NAMES, self.NAMES[:1], self.NAMES[::-1], self.NAMES[1:]])
         self._move_due = 0.0
 
     def tick(self, *, moves: bool = True) -> None:
-        """Lines are fed, and the driver does its work; twice a second something else is wanted."""
+        """Lines are fed, and the driver does its work; now and then something else is wanted."""
         self.load.due()
         self.job.driver.step(0.02)
         now = time.monotonic()
         if moves and now >= self._move_due:
-            self._move_due = now + 0.5
+            self._move_due = now + MOVE
             self.job.driver.want(*next(self._shapes))
 
     def during(self, seconds: float, *, moves: bool = True) -> None:
@@ -166,9 +168,11 @@ class Crashing:
             self.job.driver.want(heir)
             self._until(self.job.driver.settled, f"{heir} did not take over", moves=False)
             self.during(0.5, moves=False)
-            assert not self.job.done(), "there was nothing left to do"
+            fed = len(self.load.lines)
+            self.load.some(100)  # so that there is something left to do
             self.job.signal(name, signal.SIGCONT)
             self._until(functools.partial(self._followed, zombie), f"{name} did not begin anew", moves=False)
+            assert len(self.load.lines) > fed + 100, "nothing was fed meanwhile"
             haunted.append(point)
         return haunted
 
@@ -190,6 +194,8 @@ class Crashing:
     def _followed(self, zombie: Owner) -> bool:
         """Whether its next life is there; one that had nothing is not fenced, and goes on."""
         driver = self.job.driver
+        if self.job.slots[zombie.slot][0].exitcode is not None:
+            self.job.launch(zombie.slot, armed_slots.eager)  # as its worker would
         now = driver.me.log.living(zombie.slot)
         if now == zombie:
             driver.me = knowledge.heard(driver.me, zombie)
@@ -279,6 +285,18 @@ class Crashing:
             row = msgspec.json.decode(value or b"")
             found[row["word"]].append(row["n"])
         return found
+
+    def last(self) -> dict[str, int]:
+        """The count that comes last of each word."""
+        return {word: counts[-1] for word, counts in self.upserts().items() if counts}
+
+    def late(self) -> int:
+        """Updates of a zombie that came after newer ones: counts go on where they were when it has been heard."""
+        return sum(
+            newer < before and after == before + 1
+            for counts in self.upserts().values()
+            for before, newer, after in zip(counts, counts[1:], counts[2:], strict=False)
+        )
 
     def copies(self) -> collections.Counter[str]:
         """How often each line has come out."""

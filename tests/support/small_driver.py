@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 
 from spillway.controllers import topics
-from spillway.controllers.protocol import effects, knowledge, leader, messages
+from spillway.controllers.protocol import effects, knowledge, leader, messages, rules
 from spillway.controllers.protocol.knowledge import Leader, Target
 from spillway.controllers.protocol.values import Owner, Partition
 from spillway.controllers.topics import Names, Topic
@@ -33,6 +33,8 @@ def programs(job: StreamJob, segments: Mapping[str, Sequence[str]], code: object
 
 class SmallDriver:
     """Leads as soon as it is made."""
+
+    keep = rules.ALL
 
     def __init__(self, access: Access, job: StreamJob, made: Sequence[Program], frame: int = 1) -> None:
         self.access, self.job, self.names = access, job, Names.of(job)
@@ -97,8 +99,17 @@ class SmallDriver:
             place: Target(slots[i % len(slots)] if slots else None, self.programs[place.segment].id)
             for i, place in enumerate(self.places)
         }
+        self.aim(targets)
+
+    def aim(self, targets: Mapping[Partition, Target]) -> None:
+        """Have these partitions there."""
         self.me = knowledge.want(self.me, targets)
         self.step()
+
+    def change(self, made: Sequence[Program], job: StreamJob) -> None:
+        """Another plan, of the same segments with other programs; it is for `aim` to say who runs them."""
+        self.job, self.programs = job, {program.name: program for program in made}
+        self._plan()
 
     def silent(self, owner: Owner) -> None:
         """Nobody has heard of an owner for too long."""
@@ -108,7 +119,7 @@ class SmallDriver:
         """Hear what there is, and do what is due."""
         for _, message in self._log.read(seconds):
             self.me, _ = knowledge.read(self.me, message)
-        self.me, asked = leader.due(self.me)
+        self.me, asked = leader.due(self.me, self.keep)
         self._carry_out(asked)
         self._emitter.serve()
 
@@ -145,7 +156,7 @@ class SmallDriver:
                 case effects.ReadCommitted(place):
                     self.me = knowledge.committed(self.me, place, self._committed(place))
         if any(not isinstance(effect, effects.Append) for effect in asked):
-            self.me, more = leader.due(self.me)
+            self.me, more = leader.due(self.me, self.keep)
             self._carry_out(more)
 
     def _committed(self, place: Partition) -> int:

@@ -55,11 +55,24 @@ Slot = Literal[
     "trimmed",
 ]
 
+Driver = Literal[
+    "Lead written",  # that is, handed to the client
+    "led",  # it has read it, and it counts
+    "Plan written",
+    "Assign written",
+    "Prepare written",
+    "Release written",
+    "fenced",  # an owner can commit no more, and nobody has been told
+    "Fenced written",
+    "positions read",
+]
+
 SLOT: tuple[Slot, ...] = get_args(Slot)
+DRIVER: tuple[Driver, ...] = get_args(Driver)
 
 
-def nothing(_: Slot) -> None:
+def nothing(_: Slot | Driver) -> None:
     """What production does at each of them."""
 
 
-reached: Callable[[Slot], None] = nothing
+reached: Callable[[Slot | Driver], None] = nothing

@@ -11,9 +11,9 @@ from typing import NamedTuple
 from confluent_kafka.admin import AdminClient
 
 from spillway.controllers.protocol import effects, knowledge, leader, log, messages
-from spillway.controllers.protocol.values import Partition, ProtocolError
+from spillway.controllers.protocol.values import Owner, Partition, ProtocolError
 from spillway.controllers.topics import Names
-from spillway.runtime import admin, clients, commits, control
+from spillway.runtime import admin, clients, commits, control, failpoints
 from spillway.runtime.clients import Access
 from spillway.runtime.control import ControlLog
 from spillway.runtime.driver.hands import Hands
@@ -24,6 +24,16 @@ from spillway.runtime.emitter import Emitter
 # second; more often, and most of the log would be snapshots, each of which has all holdings.
 SNAPSHOT = 500
 FLUSH = 2.0  # seconds to send what is on its way at the end; a driver that comes next repeats what is lost
+
+# Points to stop at of messages that a driver writes whenever it has something to do.
+_WRITTEN: dict[type[messages.Any], failpoints.Driver] = {
+    messages.Lead: "Lead written",
+    messages.Plan: "Plan written",
+    messages.Fenced: "Fenced written",
+    messages.Prepare: "Prepare written",
+    messages.Release: "Release written",
+    messages.Assign: "Assign written",
+}
 
 _log = logging.getLogger(__name__)
 
@@ -73,6 +83,8 @@ class Leading:
         for offset, message in self._log.read(seconds):
             before = self.me.log
             self.me, counts = knowledge.read(self.me, message)
+            if counts and isinstance(message, messages.Lead) and self.me.leads:
+                failpoints.reached("led")
             self._unsaved += 1
             if isinstance(message, messages.Snapshot) and self.me.leads:
                 self._trim(min(message.upto, offset))
@@ -122,17 +134,23 @@ class Leading:
             match effect:
                 case effects.Append(message):
                     self._emitter.send(*control.record(self._names, message))
+                    if point := _WRITTEN.get(type(message)):
+                        failpoints.reached(point)
                 case effects.Fence(owner):
                     identity = commits.identity(self._names.prefix, owner.slot, owner.incarnation)
                     _log.info("fences %s", owner)
                     self._hands.do(
                         lambda identity=identity: commits.fence(self._access, identity),  # type: ignore[misc]
-                        lambda _, owner=owner: self.tell(lambda me: knowledge.fenced(me, owner)),  # type: ignore[misc]
+                        lambda _, owner=owner: self._fenced(owner),  # type: ignore[misc]
                     )
                 case effects.ReadCommitted(place):
                     unread.append(place)
         for segment, places in itertools.groupby(sorted(unread), key=lambda place: place.segment):
             self._read_committed(segment, list(places))
+
+    def _fenced(self, owner: Owner) -> None:
+        failpoints.reached("fenced")
+        self.tell(lambda me: knowledge.fenced(me, owner))
 
     def _read_committed(self, segment: str, places: list[Partition]) -> None:
         holdings = self.me.log.holdings
@@ -140,6 +158,7 @@ class Leading:
         topic = self._inputs(places[0])
 
         def told(found: dict[Partition, int]) -> None:
+            failpoints.reached("positions read")
             for place, position in found.items():
                 self.tell(lambda me, place=place, position=position: knowledge.committed(me, place, position))  # type: ignore[misc]
 
