@@ -291,6 +291,8 @@ class Task:
         for table in self.states.values():
             if isinstance(table, LookupJoin):
                 table.close()
+            for part in table.stores:
+                part.close()
 
     def _frame(self, offset: int, data: bytes) -> None:
         """One frame of the edge: skipped, applied, or the rest of it."""

@@ -13,16 +13,19 @@ from __future__ import annotations
 import functools
 import logging
 import math
+import os
+import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 
 from spillway.controllers.protocol import effects, log, messages, owner, slot
 from spillway.controllers.protocol.slot import Slot
 from spillway.controllers.protocol.values import Owner, Partition
 from spillway.controllers.topics import Names
 from spillway.model.errors import NotReadyError
-from spillway.model.execution import Delivery, OnError
+from spillway.model.execution import Delivery, OnError, Store
 from spillway.runtime import control, failpoints, task
 from spillway.runtime.clients import Access
 from spillway.runtime.commits import Change, Committer, GoneError, Snapshot, identity
@@ -31,6 +34,7 @@ from spillway.runtime.emitter import TO_ANY, Emitter, Mark
 from spillway.runtime.intake import Intake
 from spillway.runtime.slots import preparing, reading_back
 from spillway.runtime.slots.caution import Caution
+from spillway.runtime.slots.counting import Counting
 from spillway.runtime.slots.halts import Halts
 from spillway.runtime.slots.library import Library, policy
 from spillway.runtime.slots.lookout import Lookout
@@ -43,6 +47,7 @@ from spillway.runtime.slots.settings import Settings
 from spillway.runtime.slots.storing import Step, Storing
 from spillway.runtime.slots.trimming import EVERY as TRIM_EVERY
 from spillway.runtime.slots.trimming import Read, Trimmer
+from spillway.runtime.tables.store import MEMORY, Keeping
 from spillway.runtime.task import NEVER, Filling
 from spillway.runtime.telemetry import Ages
 
@@ -60,6 +65,18 @@ AT_ONCE = 500
 IDLE = 0.02
 # Seconds for a broker to take the `Join` and give it back.
 JOIN = 60.0
+
+
+def _keeping(settings: Settings) -> Keeping:
+    """Where the rows of tables are."""
+    state = settings.job.spec.execution.state
+    if state.store is not Store.DISK:
+        return MEMORY
+    from spillway.runtime.tables.disk import Disk
+
+    job = settings.job.metadata
+    folder = settings.scratch or Path(tempfile.gettempdir()) / f"spillway-{os.getuid()}" / job.namespace / job.name
+    return Disk(folder / settings.slot, state.cached_rows)
 
 
 class Life:
@@ -84,7 +101,7 @@ class Life:
         self._storing = Storing(Committer(access, identity(self.names.prefix, *self.machine.me), batch))
         failpoints.reached("initialised")
         self.intake = Intake(access, f"{self.names.prefix}slots")
-        self._preparer = Preparer(access, self.names, library, outputs)
+        self._preparer = Preparer(access, self.names, library, outputs, _keeping(settings))
         self._reader = reading_back.Reader(access, f"{self.names.prefix}slots")
         self._trimmer = Trimmer(access, self.names)
         self.places: dict[Partition, Place] = {}
@@ -101,6 +118,7 @@ class Life:
         self.waiting: dict[Partition, str] = {}
         self.ages: dict[str, Ages] = {}
         self._bound = spec.latency.bound.seconds * 1000
+        self.counting = Counting()
         self.letters = 0
         self.busy = 0.0
         self._commit_due = time.monotonic() + self._every
@@ -327,6 +345,7 @@ class Life:
             place.working = False
             self._leave(place)
         del self.places[place.partition]
+        self.counting.leave(place)
         place.close()
         failpoints.reached("dropped")
 

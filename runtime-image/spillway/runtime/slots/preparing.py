@@ -32,6 +32,7 @@ from spillway.runtime.programs import states
 from spillway.runtime.slots.library import Library
 from spillway.runtime.slots.outputs import Outputs
 from spillway.runtime.slots.replicas import Replicas
+from spillway.runtime.tables.store import MEMORY, Keeping
 from spillway.runtime.task import Task
 
 AT_ONCE = 1000
@@ -100,8 +101,11 @@ class _Restore:
 class Preparer:
     """The thread. `results` has what it did."""
 
-    def __init__(self, access: Access, names: Names, library: Library, outputs: Outputs) -> None:
-        self._access, self._names, self._library = access, names, library
+    def __init__(
+        self, access: Access, names: Names, library: Library, outputs: Outputs, kept: Keeping = MEMORY
+    ) -> None:
+        """`kept`: where the rows of tables are."""
+        self._access, self._names, self._library, self._kept = access, names, library, kept
         self._asked: queue.SimpleQueue[tuple[str, Want]] = queue.SimpleQueue()
         self.results: queue.SimpleQueue[Result] = queue.SimpleQueue()
         self._consumer = clients.restorer(access, f"{names.prefix}restore")
@@ -175,7 +179,7 @@ class Preparer:
             loop = self._library.loop(want.state, want.program)
             replicas = self._replicas_of(loop.program.id, want)
             shared = replicas.tables if replicas is not None else {}
-            made = {state.name: states.made(state, shared.get(state.name)) for state in loop.program.states}
+            made = {state.name: states.made(state, shared.get(state.name), self._kept) for state in loop.program.states}
             most = self._outputs.limits(loop.program)
         except SpillwayError as error:
             if ours:

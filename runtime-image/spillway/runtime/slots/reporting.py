@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from spillway.runtime import telemetry
 from spillway.runtime.slots.life import Life
 from spillway.runtime.slots.place import Place
-from spillway.runtime.telemetry import Flow, Report
+from spillway.runtime.telemetry import Report
 
 
 def report(life: Life, *, began: float, leaving: bool, address: str, problem: str = "") -> Report:
@@ -25,7 +25,7 @@ def report(life: Life, *, began: float, leaving: bool, address: str, problem: st
         cpu=time.process_time(),
         memory=_resident(),
         places=(*(_place(life, place) for place in life.places.values()), *_waiting(life)),
-        flows=_flows(life.places.values()),
+        flows=life.counting.flows(life.places.values()),
         latency={name: ages.read() for name, ages in life.ages.items()},
         letters=life.letters,
         leaving=leaving,
@@ -61,27 +61,6 @@ def _waiting(life: Life) -> Iterable[telemetry.Place]:
         if work is not None:
             at = work.position
             yield telemetry.Place(*partition, work.epoch, work.program, False, at, at, problem=problem)
-
-
-def _flows(places: Iterable[Place]) -> dict[str, dict[str, Flow]]:
-    """Counts of all partitions of a segment together."""
-    found: dict[str, dict[str, Flow]] = {}
-    for place in places:
-        segment = found.setdefault(place.partition.segment, {})
-        for label, count in place.task.counts().items():
-            flow = Flow(count.records_in, count.records_out, count.errors, count.timed, count.seconds)
-            segment[label] = _sum(segment[label], flow) if label in segment else flow
-    return found
-
-
-def _sum(one: Flow, other: Flow) -> Flow:
-    return Flow(
-        one.came + other.came,
-        one.went + other.went,
-        one.errors + other.errors,
-        one.timed + other.timed,
-        one.seconds + other.seconds,
-    )
 
 
 def _resident() -> int:

@@ -36,6 +36,7 @@ class Settings:
         address: where its worker answers HTTP.
         suspects: messages to be careful with.
         ledger: where it notes what it is about to process; None where nobody would read it.
+        scratch: the directory for tables that are kept on disk; by default one among the system's temporary files.
         limit: seconds for one call of a user's function; then it is ended, and its record is a dead letter.
     """
 
@@ -46,4 +47,5 @@ class Settings:
     address: str = ""
     suspects: tuple[Suspect, ...] = ()
     ledger: Ledger | None = None
+    scratch: Path | None = None
     limit: float = 10.0

@@ -73,7 +73,7 @@ def _run(given: argparse.Namespace, asked: Asked, work: child.Work) -> bool:
     names = [Slot(given.worker, number).name for number in range(given.slots or job.spec.execution.workers.slots)]
     totals = Totals()
     server = Server(given.host, given.port, "spillway-worker")
-    settings = Settings(job, "", given.code, given.secret, server.address)
+    settings = Settings(job, "", given.code, given.secret, server.address, scratch=given.scratch)
     supervisor = Supervisor(work, settings, names, totals.take)
     server.start(Answers(supervisor, Tables(given.job, job.spec), Collector(supervisor, totals)).paths)
     whose = f"{job.metadata.namespace}/{job.metadata.name}"
@@ -101,6 +101,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--code", type=Path, metavar="DIR", help="the directory with the user's Python functions")
     parser.add_argument("--secret", type=Path, metavar="DIR", help="the directory with the credentials for Kafka")
+    parser.add_argument(
+        "--scratch",
+        type=Path,
+        metavar="DIR",
+        help="where tables are that the job keeps on disk (default: among the system's temporary files)",
+    )
     parser.add_argument("--host", default="127.0.0.1", help="where to answer HTTP (default: %(default)s)")
     parser.add_argument(
         "--port", type=_Number(0, 65_535), default=0, metavar="N", help="on this port (default: 0, any that is free)"
