@@ -24,7 +24,10 @@ from spillway.runtime.driver.observation import Condition, Observation
 EXAMPLES = Path(__file__).parents[2] / "examples"
 JOB = jobs.read(str(EXAMPLES / "word-count.yaml")).job
 NOON = datetime.datetime(2026, 3, 1, 12, 0, 5, tzinfo=datetime.UTC)
-DECIDED = ((NOON.timestamp(), "provisioning: hold: the plan was made for this load"),)
+DECIDED = (
+    (NOON.timestamp() - 60, "provisioning: 900/s to be done from `lines`"),
+    (NOON.timestamp(), "switching: hold: no burst"),
+)
 TORN = Event(Kind.ENDED, "driver ended\nValueError: \x1b[2J", data={"code": 1})
 
 
@@ -69,7 +72,8 @@ word-count  99 % within 500 ms                                                  
 
 promise  99.98 % within 500 ms (half within 8 ms, 99 % within 45.2 ms), 9.6 k/s out, over the last 10 s
 workers  1 of at most 2   w0.0 ██▋·····  34 % 16 partitions
-why      12:00:05 provisioning: hold: the plan was made for this load
+why      hold: the plan was made for this load
+         12:00:05 switching: hold: no burst
 feed     echo 'to be or not to be' | spillway produce lines
 read     spillway consume word-counts
 at       Kafka 127.0.0.1:9092   driver http://127.0.0.1:18080/v1/observation
@@ -109,8 +113,8 @@ def test_the_panel_fits_the_screen_and_cuts_no_number(width: int) -> None:
 
 
 def test_on_a_low_screen_the_operators_inside_of_segments_go_first() -> None:
-    assert "└ real-words" in drawn(scene(observations.word_count()), height=17)
-    low = drawn(scene(observations.word_count()), height=16)
+    assert "└ real-words" in drawn(scene(observations.word_count()), height=18)
+    low = drawn(scene(observations.word_count()), height=17)
     assert "real-words" not in low.replace("real-words  record", "")
     assert "Ctrl-C" in low
 

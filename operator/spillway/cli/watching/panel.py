@@ -27,6 +27,7 @@ from spillway.runtime.driver.observation import Observation, Segment
 WIDE = 100  # from here on there is room for how segments hang together
 BAR = 8
 SLOTS = 6  # that are shown one by one
+SAID_ABOVE = "provisioning: "  # its last news may be older than what it recommends
 SILENT = 3.0  # seconds without a word of the driver; it answers each tick
 _NONE = "-"
 
@@ -161,11 +162,15 @@ class Panel:
         yield text
 
     def _why(self, scene: Scene) -> Iterator[Text]:
-        for at, sentence in scene.decided:
-            when = datetime.datetime.fromtimestamp(at, self._began.tzinfo)
-            yield Text.assemble((f"{when:%H:%M:%S} ", "dim"), terminal.clean(sentence))
+        """What the load needs as of now, and what else was decided last."""
+        if scene.seen is not None and scene.seen.recommended.sentence:
+            yield Text(terminal.clean(scene.seen.recommended.sentence))
         if scene.sizing is not None:
-            yield Text(terminal.clean(f"workers: {scene.sizing.sentence}"), "dim")
+            yield Text(terminal.clean(f"workers: {scene.sizing.sentence}"))
+        for at, sentence in scene.decided:
+            if not sentence.startswith(SAID_ABOVE):
+                when = datetime.datetime.fromtimestamp(at, self._began.tzinfo)
+                yield Text(f"{when:%H:%M:%S} {terminal.clean(sentence)}", "dim")
 
     def _wrong(self, scene: Scene) -> Iterator[Text]:
         """What somebody should see to."""
