@@ -76,6 +76,7 @@ class Parts:
 
     def _started_worker(self, number: int) -> Process:
         options = ["--worker", str(number), "--slots", str(self._slots), "--port", "0", "--grace", str(GRACE)]
+        options += ["--scratch", str(self._state.scratch)]
         return self._started(f"worker {number}", options)
 
     def _started(self, what: str, options: list[str]) -> Process:

@@ -5,6 +5,7 @@
     broker/         the data of the broker, if it is ours
     code/<digest>/  the user's Python functions, as they were at one time
     logs/           what driver and workers print
+    scratch/        tables that the job keeps on disk; nothing is lost with it
 
 Unlike the cache, this can't be made again: the broker's topics are in it.
 """
@@ -27,7 +28,7 @@ from spillway.model.errors import SpillwayError
 # The name of a namespace becomes the name of a folder, so nothing else than what Kubernetes takes.
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 LOCK = "spillway.lock"
-OURS = (LOCK, "job.json", "broker", "code", "logs")
+OURS = (LOCK, "job.json", "broker", "code", "logs", "scratch")
 # What a part has printed in earlier runs, in bytes; beyond, it is dropped at the next start.
 LONGEST_LOG = 4 * 2**20
 
@@ -66,6 +67,11 @@ class State:
     def code(self) -> Path:
         """Where versions of the user's code are kept."""
         return self.folder / "code"
+
+    @property
+    def scratch(self) -> Path:
+        """Where slots have tables that are kept on disk."""
+        return self.folder / "scratch"
 
     @property
     def new(self) -> bool:

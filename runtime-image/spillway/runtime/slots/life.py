@@ -82,8 +82,10 @@ def _keeping(settings: Settings) -> Keeping:
 class Life:
     """One life; `step` is once around the loop."""
 
-    def __init__(self, settings: Settings, access: Access, library: Library) -> None:
-        """Join: from here on any earlier life of this slot is dead to all."""
+    def __init__(
+        self, settings: Settings, access: Access, library: Library, stopped: Callable[[], bool] = lambda: False
+    ) -> None:
+        """Join: from here on any earlier life of this slot is dead to all. `stopped`: nobody wants that any more."""
         spec = settings.job.spec
         self.names = Names.of(settings.job)
         self._access, self._library = access, library
@@ -96,7 +98,7 @@ class Life:
         self.emitter = Emitter(access, batch)
         self._log = ControlLog(access, self.names)
         self.state = self._log.restored()
-        self.machine = self._joined(settings.slot)
+        self.machine = self._joined(settings.slot, stopped)
         failpoints.reached("joined")
         self._storing = Storing(Committer(access, identity(self.names.prefix, *self.machine.me), batch))
         failpoints.reached("initialised")
@@ -197,12 +199,12 @@ class Life:
 
     # The control log.
 
-    def _joined(self, name: str) -> Slot:
+    def _joined(self, name: str, stopped: Callable[[], bool]) -> Slot:
         """Write `Join`, and read the log up to it."""
         self._append(messages.Join(name, self.process))
         failpoints.reached("joining")
         deadline = time.monotonic() + JOIN
-        while time.monotonic() < deadline:
+        while time.monotonic() < deadline and not stopped():
             self.emitter.serve()
             for _, message in self._log.read(0.1):
                 self.state, _ = log.read(self.state, message)

@@ -71,6 +71,8 @@ class Process:
                 if self._live():
                     return
             except SpillwayError as error:
+                if self._ends is not None:
+                    return
                 failpoints.reached("gone")
                 self._row = 0 if time.monotonic() - began >= STABLE else self._row + 1
                 log.warning("begins anew: %s", error)
@@ -83,12 +85,17 @@ class Process:
     def _rest(self, seconds: float) -> None:
         """Before the next life, unless the worker wants us to end."""
         until = time.monotonic() + seconds
-        while time.monotonic() < until and self._ends is None:
-            try:
-                if self._pipe.poll(0.1) and isinstance(said := self._pipe.recv(), Stop):
-                    self._ends = time.monotonic() + said.seconds
-            except (EOFError, OSError):
-                self._ends = time.monotonic()
+        while time.monotonic() < until and not self._stopped(0.1):
+            pass
+
+    def _stopped(self, seconds: float = 0.0) -> bool:
+        """Whether the worker wants us to end; for when there is nothing yet that it could be told."""
+        try:
+            if self._pipe.poll(seconds) and isinstance(said := self._pipe.recv(), Stop):
+                self._ends = time.monotonic() + said.seconds
+        except (EOFError, OSError):
+            self._ends = time.monotonic()
+        return self._ends is not None
 
     def still(self) -> None:
         """Called by the watch, beside a loop that is within a program: all is well, only slow."""
@@ -103,7 +110,7 @@ class Process:
 
     def _live(self) -> bool:
         """One life; whether it was the last."""
-        life = Life(self._settings, self._access, self._library)
+        life = Life(self._settings, self._access, self._library, self._stopped)
         log.info("joined as %s", life.me)
         self._began = time.monotonic()
         try:
