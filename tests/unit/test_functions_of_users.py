@@ -107,6 +107,16 @@ def test_the_digest_changes_with_any_module_of_the_job_and_with_nothing_else(tmp
     assert found[0] == found[1] != found[2]
 
 
+def test_what_is_written_after_the_import_is_not_what_runs_and_not_what_the_digest_says(tmp_path: Path) -> None:
+    code(tmp_path, late_ads="def f(r):\n    return r\n")
+    before = functions.load("late_ads:f", tmp_path)
+    code(tmp_path, late_ads="def f(r):\n    return None\n")
+    after = functions.load("late_ads:f", tmp_path)
+
+    assert after.call(3) == 3
+    assert after.digest == before.digest
+
+
 SCHEMA = types.parse_schema(
     "i int, b bigint, d double, n decimal(6,2), s string, y binary, f boolean, t timestamp, u date, a array<timestamp>"
 )

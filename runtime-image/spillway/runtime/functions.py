@@ -22,6 +22,7 @@ import hashlib
 import importlib
 import importlib.util
 import sys
+import weakref
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from pathlib import Path
@@ -75,11 +76,18 @@ def load(reference: str, folder: Path | None = None) -> Function:
     return Function(reference, found, digest)
 
 
+# By module, of the source that it was imported from. Python imports a module once, so whatever is written later is not
+# what this process runs: other code needs other processes.
+_imported: weakref.WeakKeyDictionary[ModuleType, str] = weakref.WeakKeyDictionary()
+
+
 def _module(name: str, folder: Path | None) -> tuple[ModuleType, str]:
     path = None if folder is None else _file(folder, name)
     try:
         if folder is not None and path is not None:
-            return _from_folder(name, path, folder), _digest(folder.rglob("*.py"), folder)
+            digest = _digest(folder.rglob("*.py"), folder)  # before the import: it may be written meanwhile
+            found = _from_folder(name, path, folder)
+            return found, _imported.setdefault(found, digest)
         module = importlib.import_module(name)
     except FunctionError:
         raise
@@ -97,7 +105,7 @@ def _module(name: str, folder: Path | None) -> tuple[ModuleType, str]:
     if file is None or not file.endswith(".py"):
         message = f"module {name!r} has no Python source, so nobody could tell when it changes"
         raise FunctionError(message)
-    return module, _digest([Path(file)], Path(file).parent)
+    return module, _imported.setdefault(module, _digest([Path(file)], Path(file).parent))
 
 
 def _file(folder: Path, name: str) -> Path | None:

@@ -71,7 +71,10 @@ class Loop:
                 message = f"program {program.name!r} needs function {reference!r}, which is not loaded"
                 raise FunctionError(message)
             if digest and digest != loaded[reference].digest:
-                message = f"function {reference!r} has changed since program {program.name!r} was planned"
+                message = (
+                    f"function {reference!r} is of another version here than program {program.name!r} was planned with;"
+                    " start this process again with that code"
+                )
                 raise FunctionError(message)
         self.program = program
         writer = records.Writer(program, loaded)
