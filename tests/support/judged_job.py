@@ -20,7 +20,6 @@ from spillway.bench.verifier.records import Record
 from spillway.bench.verifier.relations import Assumptions
 from spillway.bench.verifier.verdict import Verdict
 from spillway.runtime import clients
-from spillway.runtime.slots import process
 
 # Seconds for all partitions of a large job to be where they are wanted, on a machine that does ten other things.
 PATIENCE = 120.0
@@ -125,12 +124,12 @@ def told(found: Verdict) -> str:
     return "\n".join(lines)
 
 
-def troubled(job: RunningJob, feeder: Feeder, run: process.Run = process.run) -> None:
+def troubled(job: RunningJob, feeder: Feeder) -> None:
     """Feed while partitions move and a slot dies; there is one slot, and then there are two."""
     share = feeder.count // 5
     job.spread("w0.0")
     feeder.some(share)
-    job.start("w1.0", run)
+    job.start("w1.0")
     for names in (["w0.0", "w1.0"], ["w1.0", "w0.0"]):
         job.driver.want(*names)
         feeder.some(share)
@@ -140,7 +139,7 @@ def troubled(job: RunningJob, feeder: Feeder, run: process.Run = process.run) ->
     job.lose("w0.0")
     job.driver.want("w1.0")
     feeder.some(share)
-    job.start("w0.0", run)
+    job.start("w0.0")
     job.driver.until(job.driver.settled, PATIENCE)
     job.spread("w0.0", "w1.0", seconds=PATIENCE)
     feeder.rest()

@@ -169,7 +169,8 @@ class Policy(Part):
         quantities.Duration.parse("300s"), description="Capacity is given back when it was not needed for so long."
     )
     on_error: OnError = Field(
-        OnError.DEAD_LETTER, description="deadLetter: put bad records aside and go on. fail: a partition halts at its first."
+        OnError.DEAD_LETTER,
+        description="deadLetter: put bad records aside and go on. fail: a partition halts at its first.",
     )
     paused: bool = Field(False, description="Finish what is in flight, commit, and hold.")
     delete_topics: bool = Field(False, description="When the job is deleted, delete its internal topics too.")
