@@ -238,3 +238,16 @@ outputs: [{name: r, input: both, topic: r}]
         ("right", ["right"]),
         ("both", ["both.main"]),
     ]
+
+
+def test_the_row_of_an_aggregate_over_everything_has_a_key_so_that_its_updates_stay_in_order() -> None:
+    text = """
+streams: [{name: e, topic: t, columns: 'a bigint'}]
+operators: [{name: total, input: e, aggregate: {by: [], values: ["sum(a) as s"]}}]
+outputs: [{name: r, input: total, topic: r}]
+"""
+    spec = programs.spec(text)
+    job = programs.Job(spec, cutting.alone(spec)).run({"t": programs.messages([{"a": 1}, {"a": 2}])})
+
+    assert job.rows("r") == [{"s": 1}, {"s": 3}]
+    assert job.table("r") == {b"{}": {"s": 3}}

@@ -258,5 +258,5 @@ class _Cut:
             if output.input in self.members[segment]:
                 relation = self.relations[output.input]
                 default = OutputMode.CHANGELOG if relation.is_table else OutputMode.APPEND
-                key = output.key or relation.key or None
+                key = relation.key if output.key is None else output.key
                 yield Output(output.name, output.topic, output.input, relation.schema, key, output.mode or default)

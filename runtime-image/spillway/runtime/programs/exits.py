@@ -116,6 +116,8 @@ class Writer:
         """The source of the key of a message, which may be None."""
         if output.key is None:
             return "None"
+        if not output.key:  # the one row of an aggregate over everything: with a key its updates stay in one partition
+            return "b'{}'"
         by_name = {column.name: column for column in output.schema}
         columns = [by_name[name] for name in output.key]
         name = f"Key_{identifier(output.name)}"
