@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from spillway.model.errors import SpillwayError
 from spillway.runtime import clients, failpoints
@@ -27,6 +27,13 @@ from spillway.runtime.clients import Access
 APART = 0.01
 # Seconds for one call to the broker. A broker that restarts is back in less; beyond, the slot is taken over anyway.
 PATIENCE = 30.0
+# What a coordinator answers that is not one yet, or not any more.
+ELSEWHERE = (
+    KafkaError.NOT_COORDINATOR,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+)
+AGAIN = 0.1  # seconds until it is asked again
 # Rows handed to the client between two looks at what it has to say; its queue is bounded.
 AT_ONCE = 1_000
 
@@ -144,8 +151,20 @@ def fence(access: Access, identity: str) -> None:
 def committed(consumer: Consumer, inputs: Iterable[tuple[str, int]]) -> dict[tuple[str, int], int]:
     """Where committed positions are; waits for transactions that are being ended. Without one: nothing is said."""
     asked = [TopicPartition(topic, partition) for topic, partition in inputs]
-    found = consumer.committed(asked, timeout=PATIENCE)
+    found = _when_there(lambda: consumer.committed(asked, timeout=PATIENCE))
     return {(at.topic, at.partition): at.offset for at in found if at.offset >= 0}
+
+
+def _when_there(ask: Callable[[], list[TopicPartition]]) -> list[TopicPartition]:
+    """The answer; a broker that has just begun may send us to another coordinator for some moments."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return ask()
+        except KafkaException as error:
+            if error.args[0].code() not in ELSEWHERE or time.monotonic() > deadline:
+                raise
+            time.sleep(AGAIN)
 
 
 def identity(prefix: str, slot: str, incarnation: int) -> str:
