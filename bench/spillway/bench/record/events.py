@@ -12,7 +12,9 @@ import random
 import string
 from collections.abc import Iterator, Sequence
 
-USERS = 997  # prime, so that users and partitions don't fall into step
+# A multiple of the partitions: all events of a user are then in one, in their order, and the due time that an update
+# carries, the latest of its user, is that of the event that made it.
+USERS = 996
 PAYLOAD = 100  # bytes, of which the time takes 13
 VOCABULARY, LINE = 10_000, 99  # words, and bytes of a line: 13.6 words on average
 CAMPAIGNS, ADS = 100, 10
