@@ -43,3 +43,8 @@ def work(record: Record) -> Record:
         case "need":
             Path(record["k"]).read_text(encoding="utf-8")
     return record
+
+
+def mended(record: Record) -> Record:
+    """What `work` should have been."""
+    return record
