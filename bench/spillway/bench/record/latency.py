@@ -94,16 +94,15 @@ def deadline(seconds: float, rounds: int, done: Callable[[str], None]) -> list[F
 
 def stall(seconds: float, rounds: int, done: Callable[[str], None]) -> list[Figure]:
     """Figure S5: is a stall in the figures, as long as it was?"""
-    most, off = [], []
-    for number in range(rounds):
-        with systems.broker() as bootstrap:
-            found = run(bootstrap, max(STALL * 2, seconds / rounds), frame=1, stop=STALL)
-        most.append(max(found.latencies) / 1000)
-        off.append(abs(most[-1] / STALL - 1))
-        done(f"round {number + 1} of {rounds}: {told(found)}")
+    each = max(STALL * 2, seconds / rounds)
+    runs = counted(lambda bootstrap: run(bootstrap, each, frame=1, stop=STALL), rounds, done)
+    most = [max(found.latencies, default=float("nan")) / 1000 for found in runs]
+    off = [abs(value / STALL - 1) for value in most]
+    void = any(found.is_void for found in runs)
     return [
-        figures.of(f"S5 largest latency, slot stopped for {STALL:.0f} s", most, "s"),
-        figures.of("S5 which is off by", off, "of it", most=WITHIN),
+        figures.of(f"S5 largest latency, slot stopped for {STALL:.0f} s", most, "s", void=void),
+        figures.of("S5 which is off by", off, "of it", most=WITHIN, void=void),
+        lateness(runs),
     ]
 
 
