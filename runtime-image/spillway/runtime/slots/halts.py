@@ -78,14 +78,15 @@ class Halts:
 
     def look(self) -> None:
         """Once around the loop."""
-        if self._life.intake.lost:
-            lost, self._life.intake.lost = self._life.intake.lost, {}
+        intake = self._life.readers.intake
+        if intake.lost:
+            lost, intake.lost = intake.lost, {}
             for where, why in lost.items():
                 self._lose(where, why)
         while not self._lookout.results.empty():
             match self._lookout.results.get():
                 case Replaced(topic, why):
-                    for where in self._life.reading():
+                    for where in self._life.readers.all():
                         if where[0] == topic:
                             self._lose(where, f"topic {topic!r} {why}")
                 case Moved(partition, offset):
@@ -131,10 +132,10 @@ class Halts:
 
     def _lose(self, where: tuple[str, int], why: str) -> None:
         """A position is not there any more: who reads there halts."""
-        if self._life.follows(where):
+        if self._life.readers.follows(where):
             problem = f"a table can't be followed: {why}"
             raise GoneError(problem)  # the next life reads it from its beginning
-        for place in self._life.readers(where):
+        for place in self._life.readers.at(where):
             way_out = f"To go on elsewhere, commit a later offset in consumer group {self._group(place)!r}"
             self.halt(place, f"{why}. {way_out}")
 

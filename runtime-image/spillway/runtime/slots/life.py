@@ -31,7 +31,6 @@ from spillway.runtime.clients import Access
 from spillway.runtime.commits import Change, Committer, GoneError, Snapshot, identity
 from spillway.runtime.control import ControlLog
 from spillway.runtime.emitter import TO_ANY, Emitter, Mark
-from spillway.runtime.intake import Intake
 from spillway.runtime.slots import preparing, reading_back
 from spillway.runtime.slots.caution import Caution
 from spillway.runtime.slots.counting import Counting
@@ -41,8 +40,8 @@ from spillway.runtime.slots.lookout import Lookout
 from spillway.runtime.slots.outputs import Outputs
 from spillway.runtime.slots.place import Place
 from spillway.runtime.slots.preparing import Preparer, Want
+from spillway.runtime.slots.readers import Readers
 from spillway.runtime.slots.reading_back import Question
-from spillway.runtime.slots.replicas import Replicas
 from spillway.runtime.slots.settings import Settings
 from spillway.runtime.slots.storing import Step, Storing
 from spillway.runtime.slots.trimming import EVERY as TRIM_EVERY
@@ -102,14 +101,11 @@ class Life:
         failpoints.reached("joined")
         self._storing = Storing(Committer(access, identity(self.names.prefix, *self.machine.me), batch))
         failpoints.reached("initialised")
-        self.intake = Intake(access, f"{self.names.prefix}slots")
+        self.readers = Readers(access, f"{self.names.prefix}slots")
         self._preparer = Preparer(access, self.names, library, outputs, _keeping(settings))
         self._reader = reading_back.Reader(access, f"{self.names.prefix}slots")
         self._trimmer = Trimmer(access, self.names)
         self.places: dict[Partition, Place] = {}
-        self._readers: dict[tuple[str, int], list[Place]] = {}
-        self._replicas: dict[str, Replicas] = {}
-        self._followers: dict[tuple[str, int], list[Replicas]] = {}
         self._markers: list[tuple[Mark, Question]] = []
         self._started: dict[Partition, float] = {}
         self._flushing: dict[Place, None] = {}
@@ -130,19 +126,18 @@ class Life:
 
     def step(self) -> None:
         """Once around."""
-        found = self.intake.poll(self._patience(), AT_ONCE)
+        found = self.readers.poll(self._patience(), AT_ONCE)
         began = time.perf_counter()
         if found:
             failpoints.reached("polled")
         worked: dict[Place, None] = {}
         for where, some in found.items():
-            for place in tuple(self._readers.get(where, ())):
+            for place in self.readers.at(where):
                 self._caution.take(place, some)
                 worked[place] = None
                 if place.bound is not None and some[-1].offset() >= place.bound:
                     self._halts.halt(place, place.problem)
-            for replicas in self._followers.get(where, ()):
-                replicas.follow(*where, some)
+            self.readers.follow(where, some)
         if found:
             failpoints.reached("processed")
         self._send(worked)
@@ -299,7 +294,7 @@ class Life:
         place = self.places[done.partition] = Place(done.partition, done.task, done.replicas, work.position, took)
         self._fill()
         if done.replicas is not None:
-            self._follow(done.task.program.id, done.replicas)
+            self.readers.add_replicas(done.task.program.id, done.replicas)
         self._halts.restored(place)
         place.working = work.processes
         if place.working:
@@ -307,18 +302,8 @@ class Life:
         failpoints.reached("taken")
 
     def _read(self, place: Place) -> None:
-        self._readers.setdefault(place.where, []).append(place)
-        self.intake.take(*place.where, place.next)
+        self.readers.add(place)
         self._halts.reads(place)
-
-    def _follow(self, program: str, replicas: Replicas) -> None:
-        """From now on updates of the replicas come with all other messages."""
-        if program in self._replicas:
-            return
-        self._replicas[program] = replicas
-        for where, at in replicas.next.items():
-            self._followers.setdefault(where, []).append(replicas)
-            self.intake.take(*where, at)
 
     def _stop(self, partition: Partition) -> None:
         place = self.places.get(partition)
@@ -326,26 +311,17 @@ class Life:
             return
         if place.working:
             place.working = False
-            self._leave(place)
+            self.readers.leave(place)
             failpoints.reached("stopped")
         if partition not in self.machine.works:
             self._drop(place)
-
-    def _leave(self, place: Place) -> None:
-        """Read its input no more, unless somebody else here does."""
-        readers = self._readers[place.where]
-        readers.remove(place)
-        if not readers:
-            del self._readers[place.where]
-            if place.where not in self._followers:
-                self.intake.drop(*place.where)
 
     def _drop(self, place: Place) -> None:
         self._halts.released(place)
         self._flushing.pop(place, None)
         if place.working:
             place.working = False
-            self._leave(place)
+            self.readers.leave(place)
         del self.places[place.partition]
         self.counting.leave(place)
         place.close()
@@ -366,23 +342,11 @@ class Life:
         self.machine, asked = slot.told(self.machine, partition, step)
         self._carry_out(asked)
 
-    def reading(self) -> tuple[tuple[str, int], ...]:
-        """All that is read now."""
-        return (*self._readers, *self._followers)
-
-    def readers(self, where: tuple[str, int]) -> tuple[Place, ...]:
-        """Who reads a partition of a topic."""
-        return tuple(self._readers.get(where, ()))
-
-    def follows(self, where: tuple[str, int]) -> bool:
-        """Whether replicas are read from there."""
-        return where in self._followers
-
     def pause(self, place: Place) -> None:
         """Process nothing more of a partition; what it has done is stored."""
         if place.working:
             place.working = False
-            self._leave(place)
+            self.readers.leave(place)
         self._flushing[place] = None
 
     def go_on(self, place: Place) -> None:
@@ -521,7 +485,7 @@ class Life:
         for place in tuple(self.places.values()):
             if place.working:
                 place.working = False
-                self._leave(place)
+                self.readers.leave(place)
                 self._send_of(place, time.monotonic(), whole=True)
         self._snapshot(tuple(self.places.values()))
         deadline = time.monotonic() + seconds
@@ -539,5 +503,5 @@ class Life:
         self._reader.close()
         self._trimmer.close()
         self._storing.close()
-        self.intake.close()
+        self.readers.close()
         self._log.close()

@@ -44,7 +44,7 @@ def _place(life: Life, place: Place) -> telemetry.Place:
         working=place.working,
         position=place.next,
         committed=place.stored,
-        end=life.intake.end(*place.where) if place.working else None,
+        end=life.readers.intake.end(*place.where) if place.working else None,
         busy=place.busy,
         rows=sum(len(store) for table in tables for store in table.stores),
         size=sum(store.size for table in tables for store in table.stores),
