@@ -115,7 +115,7 @@ class Lookout:
         for topic in names:
             with self._lock:
                 now, known = found.get(topic, ""), self._topics[topic]
-                if now == known or not known:
+                if now and now == (known or now):
                     self._topics[topic] = now
                     continue
                 self._gone.add(topic)
