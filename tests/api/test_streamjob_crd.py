@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,12 +35,23 @@ def client(api_server: ApiServer) -> Iterator[ApiClient]:
     assert applied.returncode == 0, applied.stderr
     waited = api_server.kubectl("wait", "--for=create", "crd/streamjobs.spillway.dev", "--timeout=30s")
     assert waited.returncode == 0, waited.stderr
-    established = api_server.kubectl(
-        "wait", "--for=condition=Established", "crd/streamjobs.spillway.dev", "--timeout=30s"
-    )
-    assert established.returncode == 0, established.stderr
+    _wait_until_established(api_server)
     yield ApiClient(api_server.kubeconfig)
     api_server.kubectl("delete", "crd", "streamjobs.spillway.dev", "--timeout=30s")
+
+
+def _wait_until_established(api_server: ApiServer) -> None:
+    """kubectl gives up on a CRD that has no conditions yet, which is so for some moments after it was created."""
+    deadline = time.monotonic() + 30
+    while True:
+        waited = api_server.kubectl(
+            "wait", "--for=condition=Established", "crd/streamjobs.spillway.dev", "--timeout=30s"
+        )
+        if waited.returncode == 0:
+            return
+        assert "conditions accessor" in waited.stderr, waited.stderr
+        assert time.monotonic() < deadline, waited.stderr
+        time.sleep(0.1)
 
 
 def test_the_good_manifest_of_the_table_is_taken(client: ApiClient) -> None:

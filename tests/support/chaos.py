@@ -1,4 +1,4 @@
-"""How long the crash tests run: once and always the same in `make crashes`, for many rounds with new dice in `make chaos`.
+"""How long the crash tests run: once and always the same in `make crashes`, for rounds with new dice in `make chaos`.
 
 `make chaos` sets SPILLWAY_CHAOS to the number of rounds; each test's name has its seed, and SPILLWAY_SEED repeats it.
 """

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from confluent_kafka import Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
 import kafka_records
 import programs
@@ -160,8 +160,7 @@ class RunningJob:
             places = [(topic, number) for number in range(self.driver.partitions[name])]
             known = commits.committed(reader, places)
             for place in places:
-                _, end = reader.get_watermark_offsets(TopicPartition(*place), timeout=10) or (0, 0)
-                found[name, place[1]] = known.get(place, 0), end
+                found[name, place[1]] = known.get(place, 0), _end(reader, place)
             reader.close()
         return found
 
@@ -199,6 +198,20 @@ class RunningJob:
             made.kill()
             made.join()
         self.slots.clear()
+
+
+def _end(reader: Consumer, place: tuple[str, int]) -> int:
+    """Where a partition ends; a broker that was away, or has just begun, looks for leaders first."""
+    deadline = time.monotonic() + 20
+    while True:
+        try:
+            ends = reader.get_watermark_offsets(TopicPartition(*place), timeout=10)
+        except KafkaException:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
+        else:
+            return ends[1] if ends else 0
 
 
 @contextlib.contextmanager
