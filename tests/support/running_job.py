@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
 import kafka_records
 import programs
@@ -178,17 +178,17 @@ class RunningJob:
         return self.records(topic)
 
     def records(self, topic: str) -> list[tuple[bytes | None, bytes | None]]:
-        """All committed records of a topic."""
+        """All committed records of a topic; those of one partition in their order."""
         reader = clients.restorer(self.access, "test")
         count = len(reader.list_topics(topic, timeout=10).topics[topic].partitions)
         reader.assign([TopicPartition(topic, number, 0) for number in range(count)])
         found, ends = [], 0
         while ends < count:
             for message in reader.consume(1000, 0.2):
-                if message.error():
-                    ends += 1
-                else:
+                if message.error() is None:
                     found.append((message.key(), message.value()))
+                elif message.error().code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - so it is called
+                    ends += 1
         reader.close()
         return found
 
