@@ -11,7 +11,7 @@ from collections.abc import Collection
 
 from spillway.controllers.protocol.values import Owner
 
-# Seconds, as the contract has it: twelve reports in a row. Shorter: a long pause of the garbage collector, or a batch
+# Seconds: twelve reports in a row are missing. Shorter: a long pause of the garbage collector, or a batch
 # of slow records, costs a takeover. Longer: a partition stands still for longer.
 SILENT = 3.0
 # Without any report, or any look, for so long, it was not the slots that were silent: one report comes each 250 ms.
