@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from spillway.runtime import web
-from spillway.runtime.web import AddressError, Paths, Reply, Server
+from spillway.runtime.web import AddressError, Paths, QueryError, Reply, Server
 
 
 def fails(*_: str) -> Reply:
@@ -64,6 +64,25 @@ def test_other_paths_are_not_there(path: str, server: Server) -> None:
 
     assert status == 404
     assert "there are /whole, /part/, /fails" in found["problem"]
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [("key=u1", "u1"), ("key=", ""), ("key", ""), ("key=a+b%26c%3D", "a b&c="), ("key=%7B%22id%22%3A7%7D", '{"id":7}')],
+)
+def test_a_table_is_asked_for_one_key_as_it_was_written(query: str, text: str) -> None:
+    assert web.key_asked(query) == text
+
+
+@pytest.mark.parametrize("query", ["", "keys=1", "key=1&key=2", "key=1&window=2", "Key=1"])
+def test_a_query_without_one_key_alone_is_told_how_to_write_it(query: str) -> None:
+    with pytest.raises(QueryError, match=r"write one key, and nothing else: \?key=JSON"):
+        web.key_asked(query)
+
+
+def test_a_query_of_many_parts_is_not_even_taken_apart() -> None:
+    with pytest.raises(QueryError, match="number of fields"):
+        web.key_asked("&".join(["key=1"] * 5))
 
 
 def test_what_is_put_is_bounded_and_says_how_much_it_is(server: Server) -> None:

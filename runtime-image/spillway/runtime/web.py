@@ -9,6 +9,7 @@ import socket
 import socketserver
 import sys
 import threading
+import urllib.parse
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any, NamedTuple
@@ -16,7 +17,7 @@ from typing import Any, NamedTuple
 from prometheus_client import CollectorRegistry, exposition
 from prometheus_client.registry import Collector
 
-from spillway.model.errors import RetryError
+from spillway.model.errors import RetryError, SpillwayError
 
 # Requests at a time; one more is hung up on. Prometheus, the kubelet, the driver and the manager make a few.
 MOST = 32
@@ -29,6 +30,10 @@ _log = logging.getLogger(__name__)
 
 class AddressError(RetryError):
     """Nobody can listen there."""
+
+
+class QueryError(SpillwayError):
+    """What stands behind the path of a request can't be understood."""
 
 
 class Reply(NamedTuple):
@@ -47,6 +52,18 @@ def reply(status: HTTPStatus, body: Mapping[str, Any]) -> Reply:
 def problem(status: HTTPStatus, message: str) -> Reply:
     """Why there is no answer."""
     return reply(status, {"problem": message})
+
+
+def key_asked(query: str) -> str:
+    """The text of the one key that a table is asked for; raises QueryError where the query is not `key=...` alone."""
+    try:
+        given = urllib.parse.parse_qs(query, keep_blank_values=True, max_num_fields=4)
+    except ValueError as error:
+        raise QueryError(str(error)) from None
+    if given.keys() != {"key"} or len(given["key"]) > 1:
+        message = "write one key, and nothing else: ?key=JSON, or ?key=TEXT for a table with one column to ask by"
+        raise QueryError(message)
+    return given["key"][0]
 
 
 class Metrics:

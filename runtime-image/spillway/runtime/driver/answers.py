@@ -27,7 +27,7 @@ from spillway.runtime.driver.driver import clock
 from spillway.runtime.driver.metrics import Collector
 from spillway.runtime.driver.observation import VERSION
 from spillway.runtime.driver.reporting import Board
-from spillway.runtime.web import Paths, Reply
+from spillway.runtime.web import Paths, QueryError, Reply
 
 # Seconds without a turn of the loop. It turns five times a second; to begin takes as long as a broker takes to answer.
 STALLED = 60.0
@@ -82,10 +82,7 @@ class Answers:
 
     def _table(self, operator: str, query: str) -> Reply:
         try:
-            given = urllib.parse.parse_qs(query, keep_blank_values=True, max_num_fields=4)
-        except ValueError as error:
+            text = web.key_asked(query)
+        except QueryError as error:
             return web.problem(HTTPStatus.BAD_REQUEST, str(error))
-        if given.keys() != {"key"} or len(given["key"]) > 1:
-            message = "write one key, and nothing else: ?key=JSON, or ?key=TEXT for a table with one column to ask by"
-            return web.problem(HTTPStatus.BAD_REQUEST, message)
-        return tables.ask(self._board.view, operator, given["key"][0])
+        return tables.ask(self._board.view, operator, text)

@@ -17,7 +17,7 @@ import urllib.parse
 from http import HTTPStatus
 
 from spillway.runtime import web
-from spillway.runtime.web import Paths, Reply
+from spillway.runtime.web import Paths, QueryError, Reply
 from spillway.runtime.worker import readiness, tables
 from spillway.runtime.worker.metrics import Collector
 from spillway.runtime.worker.supervisor import Supervisor
@@ -55,17 +55,10 @@ class Answers:
 
     def _table(self, operator: str, query: str) -> Reply:
         try:
-            given = urllib.parse.parse_qs(query, keep_blank_values=True, max_num_fields=4)
-        except ValueError as error:
-            return web.problem(HTTPStatus.BAD_REQUEST, str(error))
-        if given.keys() != {"key"} or len(given["key"]) > 1:
-            message = "write one key, and nothing else: ?key=JSON, or ?key=TEXT for a table with one column to ask by"
-            return web.problem(HTTPStatus.BAD_REQUEST, message)
-        try:
-            key = self._tables.key(operator, given["key"][0])
+            key = self._tables.key(operator, web.key_asked(query))
         except TableError as error:
             return web.problem(HTTPStatus.NOT_FOUND, str(error))
-        except KeyUnfitError as error:
+        except (QueryError, KeyUnfitError) as error:
             return web.problem(HTTPStatus.BAD_REQUEST, str(error))
         lives = [life for seat in self._supervisor.seats if (life := seat.life) is not None]
         # Who has not joined has no partition, and doesn't listen yet.
