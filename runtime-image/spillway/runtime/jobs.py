@@ -28,3 +28,12 @@ def read(file: Path) -> StreamJob:
     if verdict.job is None:
         raise InvalidError([Mistake((), f"{file}: {mistake}") for mistake in verdict.mistakes])
     return verdict.job
+
+
+def version(file: Path) -> object:
+    """Another one when the file has been written again, or another is in its place; None while there is none."""
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino

@@ -39,7 +39,7 @@ class Manifest:
 
     def changed(self) -> bool:
         """Whether anything was written since the last time that this was asked."""
-        seen = (_version(self._file), _versions(self._code))
+        seen = (jobs.version(self._file), _versions(self._code))
         changed, self._seen = seen != self._seen, seen
         return changed
 
@@ -69,14 +69,5 @@ class Manifest:
             raise UnfitError(Reason.CODE_MISSING, str(error)) from None
 
 
-def _version(file: Path) -> object:
-    """Another one when the file has been written again, or another is in its place."""
-    try:
-        found = file.stat()
-    except OSError:
-        return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
-
-
 def _versions(folder: Path | None) -> object:
-    return None if folder is None else tuple((str(file), _version(file)) for file in sorted(folder.rglob("*.py")))
+    return None if folder is None else tuple((str(file), jobs.version(file)) for file in sorted(folder.rglob("*.py")))

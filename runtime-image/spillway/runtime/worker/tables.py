@@ -43,12 +43,12 @@ class Tables:
 
     def __init__(self, file: Path, spec: Spec) -> None:
         """`spec` is what the file says now."""
-        self._file, self._version = file, _version(file)
+        self._file, self._version = file, jobs.version(file)
         self._columns = columns(spec)
 
     def key(self, operator: str, text: str) -> dict[str, Any]:
         """The key that somebody wrote: a JSON object, or where the table has one column to ask by, its plain text."""
-        if (version := _version(self._file)) != self._version:
+        if (version := jobs.version(self._file)) != self._version:
             self._read_again(version)
         asked_by = self._columns.get(operator)
         if asked_by is None:
@@ -105,12 +105,3 @@ def ask(lives: Iterable[Life], operator: str, key: dict[str, Any], seconds: floa
         if last.found:
             return last
     return last if all(asked) else None
-
-
-def _version(file: Path) -> object:
-    """Another one when the file has been written again, or another is in its place."""
-    try:
-        found = file.stat()
-    except OSError:
-        return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
