@@ -17,6 +17,8 @@ from typing import Any
 import msgspec
 import yaml
 
+from spillway.bench.record import events
+from spillway.bench.record.events import Message
 from spillway.controllers import acceptance
 from spillway.model import types
 from spillway.runtime import keys
@@ -87,36 +89,13 @@ def chain(*, head: bool) -> tuple[Program, Mapping[str, Function]]:
     return next(program for program in programs if program.name == "real"), functions
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Message:
-    """A message whose parts cost a call, as those of the Kafka client do."""
-
-    at: int
-    content: bytes
-
-    def offset(self) -> int:
-        """Where it stands."""
-        return self.at
-
-    def key(self) -> None:
-        """It has none."""
-
-    def value(self) -> bytes:
-        """What it holds."""
-        return self.content
-
-    def timestamp(self) -> tuple[int, int]:
-        """Its time."""
-        return (1, 1_760_000_000_000 + self.at)
-
-
 def objects() -> list[dict[str, Any]]:
     """Records of about 90 bytes."""
     return [
         {
             "id": i,
             "user": f"user-{i % 997}",
-            "at": 1_760_000_000_000 + i,
+            "at": events.START_MS + i,
             "kind": "view",
             "price": 0.5 + i % 100,
             "quantity": 1 + i % 7,

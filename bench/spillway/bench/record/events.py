@@ -35,6 +35,29 @@ class Event:
         return b"%b%d%b" % (self.head, due, self.tail)
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Message:
+    """A message whose parts cost a call, as those of the Kafka client do."""
+
+    at: int
+    content: bytes
+
+    def offset(self) -> int:
+        """Where it stands."""
+        return self.at
+
+    def key(self) -> None:
+        """It has none."""
+
+    def value(self) -> bytes:
+        """What it holds."""
+        return self.content
+
+    def timestamp(self) -> tuple[int, int]:
+        """Its time."""
+        return (1, START_MS + self.at)
+
+
 def dice(seed: int = 1) -> random.Random:
     """Dice that always fall the same way."""
     return random.Random(seed)  # noqa: S311 - a load, no secret

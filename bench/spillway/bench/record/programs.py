@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 
 from spillway.bench.record import events, jobs, logs
+from spillway.bench.record.events import Message
 from spillway.bench.record.jobs import Case
 from spillway.controllers import topics
 from spillway.model.streamjob import StreamJob
@@ -14,29 +14,6 @@ from spillway.runtime.functions import Function
 from spillway.runtime.programs import cutting, states
 from spillway.runtime.programs.compiler import Loop
 from spillway.runtime.task import Task
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Message:
-    """A message whose parts cost a call, as those of the Kafka client do."""
-
-    at: int
-    content: bytes
-
-    def offset(self) -> int:
-        """Where it stands."""
-        return self.at
-
-    def key(self) -> None:
-        """It has none."""
-
-    def value(self) -> bytes:
-        """What it holds."""
-        return self.content
-
-    def timestamp(self) -> tuple[int, int]:
-        """Its time."""
-        return (1, events.START_MS + self.at)
 
 
 def messages(workload: str, count: int) -> list[Message]:
