@@ -1,7 +1,4 @@
-"""Point queries: who has the partition of a key, and what its worker answers.
-
-A table is asked by the columns that bring a row to its partition: what an aggregate groups by, or a join is made by.
-"""
+"""Point queries: who has the partition of a key, and what its worker answers."""
 
 from __future__ import annotations
 
@@ -17,15 +14,14 @@ from typing import Any
 from spillway.controllers.protocol.values import Partition
 from spillway.model.errors import SpillwayError
 from spillway.model.types import ColumnType, Kind
-from spillway.runtime import keys, task, web
+from spillway.runtime import keys, point_queries, task, web
 from spillway.runtime.codecs import values
 from spillway.runtime.driver.reporting import View
-from spillway.runtime.programs.program import MAIN, Program, State
+from spillway.runtime.programs.program import Program, State
 from spillway.runtime.web import Reply
 
 PATIENCE = 3.0  # seconds; a worker answers within 2, or says that it can't
 LARGEST = 4 * 2**20  # of an answer, in bytes
-LONGEST_KEY = 2000  # characters, as a worker takes them
 
 # Without the proxies of the environment: workers are near.
 _open = urllib.request.build_opener(urllib.request.ProxyHandler({})).open
@@ -39,10 +35,9 @@ def ask(view: View, operator: str, text: str) -> Reply:
     """The rows of a key, as its worker answers; 404 without such a table, 503 while nobody has the partition."""
     found = _table(view, operator)
     if found is None:
-        known = sorted(state.name for program in view.programs.values() for state in program.states if _by(state))
-        return web.problem(
-            HTTPStatus.NOT_FOUND, f"operator {operator[:60]!r} has no table; with one: {', '.join(known)}"
-        )
+        states = (state for program in view.programs.values() for state in program.states)
+        known = ", ".join(sorted(state.name for state in states if point_queries.by(state)))
+        return web.problem(HTTPStatus.NOT_FOUND, f"operator {operator[:60]!r} has no table; with one: {known}")
     program, state = found
     try:
         key = _key(_columns(state), text)
@@ -63,30 +58,21 @@ def _table(view: View, operator: str) -> tuple[Program, State] | None:
     for program in view.programs.values():
         if task.source_of(program) is None:
             for state in program.states:
-                if state.name == operator and _by(state):
+                if state.name == operator and point_queries.by(state):
                     return program, state
     return None
 
 
-def _by(state: State) -> tuple[str, ...]:
-    operator = state.operator
-    if operator is None:
-        return ()
-    if operator.aggregate is not None:
-        return state.result.schema.names[: len(operator.aggregate.by)]
-    return operator.join.by if operator.join is not None else ()
-
-
 def _columns(state: State) -> list[tuple[str, ColumnType]]:
-    """What a table is asked by, and the types, which are the same on both sides of a join."""
-    schema = state.result.schema if state.operator and state.operator.aggregate else state.given[MAIN].schema
-    return [(name, kind) for name in _by(state) if (kind := schema.get(name)) is not None]
+    """What a table is asked by, and the types."""
+    types = {column.name: column.type for column in state.result.schema}
+    return [(name, types[name]) for name in point_queries.by(state)]
 
 
 def _key(columns: list[tuple[str, ColumnType]], text: str) -> tuple[Any, ...]:
     """The values of a key that is written as a JSON object, or as plain text where it has one column."""
-    if len(text) > LONGEST_KEY:
-        message = f"a key has at most {LONGEST_KEY} characters; this one has {len(text)}"
+    if len(text) > point_queries.LONGEST_KEY:
+        message = f"a key has at most {point_queries.LONGEST_KEY} characters; this one has {len(text)}"
         raise KeyUnfitError(message)
     names = ", ".join(name for name, _ in columns)
     if not text.startswith("{"):

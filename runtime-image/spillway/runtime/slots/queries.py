@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from spillway.model.types import ColumnType, Schema
-from spillway.runtime import keys
+from spillway.runtime import keys, point_queries
 from spillway.runtime.codecs import values, writing
 from spillway.runtime.codecs.values import CodecError
 from spillway.runtime.programs.program import State
@@ -25,8 +25,7 @@ def answer(ask: Ask, places: Iterable[Place]) -> Answer:
     if not having:
         return Answer(ask.number, found=False)
     place, state = next(iter(having.values()))
-    found = by(state)
-    if not found:
+    if not point_queries.by(state):
         return Answer(ask.number, found=True, problem=f"{ask.operator!r} has no rows that are found by a key")
     try:
         key = wanted(ask.key, state)
@@ -40,19 +39,9 @@ def answer(ask: Ask, places: Iterable[Place]) -> Answer:
     return Answer(ask.number, found=True, rows=tuple(show(row) for row in _rows(table, key, state)))
 
 
-def by(state: State) -> tuple[str, ...]:
-    """The columns by which rows are brought to their partition; none of what can't be asked."""
-    operator = state.operator
-    if operator is None:
-        return ()
-    if operator.aggregate is not None:
-        return state.result.schema.names[: len(operator.aggregate.by)]
-    return tuple(operator.join.by) if operator.join is not None and state.given[0].is_table else ()
-
-
 def wanted(given: Mapping[str, Any], state: State) -> dict[str, Any]:
     """The values of a key; raises CodecError for what is none."""
-    needed, known = by(state), state.result.key or ()
+    needed, known = point_queries.by(state), state.result.key or ()
     types = {column.name: column.type for column in state.result.schema}
     if not set(needed) <= set(given) <= {*needed, *known}:
         more = [name for name in known if name not in needed]
@@ -67,7 +56,7 @@ def wanted(given: Mapping[str, Any], state: State) -> dict[str, Any]:
 def partition_of(key: Mapping[str, Any], state: State, width: int) -> int:
     """Where the rows of a key are."""
     types = {column.name: column.type for column in state.result.schema}
-    names = by(state)
+    names = point_queries.by(state)
     return keys.partition(keys.encoder(types[name] for name in names)([key[name] for name in names]), width)
 
 

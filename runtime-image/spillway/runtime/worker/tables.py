@@ -1,7 +1,7 @@
 """Point queries: which rows a table has for a key, asked of all slots at once.
 
-A table is asked by the columns that bring a row to its partition: those that an aggregate groups by, or a join of two
-tables is made by. The start of a window may be named too; without it, the rows of all windows come.
+A key has the columns that its table is asked by (`point_queries`). The start of a window may be named too; without it,
+the rows of all windows come.
 """
 
 from __future__ import annotations
@@ -19,13 +19,12 @@ from spillway.model import topology
 from spillway.model.errors import InvalidError, SpillwayError
 from spillway.model.streamjob import Spec
 from spillway.model.topology import Draft
-from spillway.runtime import jobs
+from spillway.runtime import jobs, point_queries
 from spillway.runtime.slots.messages import Answer
 from spillway.runtime.worker.life import Answers, Life
 
 # Seconds. A slot looks at its pipe every 10 ms; one that doesn't answer by then is in a long batch, or hangs.
 PATIENCE = 2.0
-LONGEST_KEY = 2000  # characters: with 16 open questions of 4 bytes each, less than a pipe takes at once
 
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
@@ -54,8 +53,8 @@ class Tables:
         if asked_by is None:
             message = f"operator {operator[:60]!r} has no table; those that have one: {', '.join(self._columns) or '-'}"
             raise TableError(message)
-        if len(text) > LONGEST_KEY:
-            message = f"a key has at most {LONGEST_KEY} characters; this one has {len(text)}"
+        if len(text) > point_queries.LONGEST_KEY:
+            message = f"a key has at most {point_queries.LONGEST_KEY} characters; this one has {len(text)}"
             raise KeyUnfitError(message)
         if not text.startswith("{"):
             if len(asked_by) == 1:
@@ -79,13 +78,11 @@ class Tables:
 def columns(spec: Spec) -> dict[str, tuple[str, ...]]:
     """The columns that each table is asked by, by operator."""
     known, _ = relations.infer(topology.build(Draft.of(spec))[0])
-    found: dict[str, tuple[str, ...]] = {}
-    for operator in spec.operators:
-        if operator.aggregate is not None:
-            found[operator.name] = tuple(known[operator.name].schema.names[: len(operator.aggregate.by)])
-        elif operator.join is not None and known[operator.reads[0]].is_table:
-            found[operator.name] = operator.join.by
-    return found
+    asked_by = {
+        operator.name: point_queries.columns(operator, known[operator.reads[0]], known[operator.name])
+        for operator in spec.operators
+    }
+    return {name: names for name, names in asked_by.items() if names}
 
 
 def ask(lives: Iterable[Life], operator: str, key: dict[str, Any], seconds: float = PATIENCE) -> Answer | None:
