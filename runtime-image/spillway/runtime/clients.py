@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaError, Producer
+from confluent_kafka import Consumer, KafkaError, Message, Producer
 from confluent_kafka.admin import AdminClient
 
 from spillway.controllers import topics
@@ -117,6 +117,20 @@ def know(consumer: Consumer, *names: str) -> None:
     """
     for name in names:
         consumer.list_topics(name, timeout=PATIENCE)
+
+
+def arrived(consumer: Consumer, most: int, seconds: float) -> list[Message]:
+    """What has come, up to so many messages; waits for the first one, for so long, and for no other.
+
+    A `consume` that waits takes all of that time whenever there is less than it was asked for.
+    """
+    first = consumer.poll(seconds)
+    return [] if first is None else [first, *consumer.consume(most - 1, 0)]
+
+
+def is_end(error: KafkaError) -> bool:
+    """Whether it says no more than that a partition ends here, as a `restorer` is told."""
+    return bool(error.code() == KafkaError._PARTITION_EOF)  # noqa: SLF001 - so it is called
 
 
 def restorer(access: Access, group: str, *, trimmed: bool = False) -> Consumer:

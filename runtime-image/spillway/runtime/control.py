@@ -68,9 +68,7 @@ class ControlLog:
         Who stops between two of them goes on there: the next call has the rest.
         """
         if not self._fetched:
-            first = self._consumer.poll(seconds)
-            if first is not None:
-                self._fetched += (first, *self._consumer.consume(AT_ONCE, 0))
+            self._fetched += clients.arrived(self._consumer, AT_ONCE, seconds)
         while self._fetched:
             message = self._fetched.popleft()
             if self._is_new(message):

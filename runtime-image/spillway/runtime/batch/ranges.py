@@ -12,13 +12,13 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
+from confluent_kafka import Consumer, Message, TopicPartition
 
 from spillway.controllers.protocol import reader
 from spillway.controllers.protocol.values import Partition
 from spillway.controllers.topics import Names
 from spillway.model.errors import RetryError
-from spillway.runtime import task
+from spillway.runtime import clients, task
 from spillway.runtime.batch.combining import Aim, Combiner
 from spillway.runtime.clients import Access
 from spillway.runtime.commits import Change
@@ -30,6 +30,7 @@ from spillway.runtime.task import Filling, Send, Task
 AT_ONCE = 5_000
 # Seconds without a record of a range that is known to be there: then the broker is away, and the task is tried again.
 PATIENCE = 30.0
+LOOK = 0.1  # seconds to wait for a message before it is asked how long that has been
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -172,13 +173,13 @@ def _read(topic: str, given: Range, consumer: Consumer) -> Iterator[list[Message
     at, deadline = given.start, time.monotonic() + PATIENCE
     while at < given.stop:
         found: list[Message] = []
-        for message in consumer.consume(AT_ONCE, 0.1):
+        for message in clients.arrived(consumer, AT_ONCE, LOOK):
             error, offset = message.error(), message.offset() or 0
             if error is None:
                 at = offset + 1
                 if offset < given.stop:
                     found.append(message)
-            elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - so it is called
+            elif clients.is_end(error):
                 at = max(at, offset)
             elif not error.retriable():
                 problem = f"topic {topic!r}, partition {given.number}, can't be read from {at} on: {error.str()}"

@@ -19,7 +19,7 @@ import threading
 import time
 from typing import NamedTuple
 
-from confluent_kafka import OFFSET_BEGINNING, KafkaError, Message, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Message, TopicPartition
 
 from spillway.controllers.protocol import log
 from spillway.controllers.protocol.values import Partition
@@ -215,7 +215,7 @@ class Preparer:
         if not self._restores:
             return
         by_place = {place: found for found in self._restores.values() for place in found.next}
-        for message in self._consumer.consume(AT_ONCE, LOOK):
+        for message in clients.arrived(self._consumer, AT_ONCE, LOOK):
             where = (message.topic(), message.partition())
             found = by_place.get(where)
             if found is not None:
@@ -228,7 +228,7 @@ class Preparer:
             if key is not None:
                 found.task.load(where[0], key, message.value())
             found.next[where] = (message.offset() or 0) + 1
-        elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - so it is called
+        elif clients.is_end(error):
             found.next[where] = max(found.next[where], message.offset() or 0)
             if not found.wanted or found.next[where] >= self._end(where):
                 found.missing.discard(where)

@@ -11,12 +11,9 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from confluent_kafka import OFFSET_BEGINNING, KafkaError, TopicPartition
-
 from spillway.controllers.protocol.values import Partition
-from spillway.runtime import clients, failpoints, frames
+from spillway.runtime import clients, failpoints, frames, scans
 from spillway.runtime.clients import Access
-from spillway.runtime.commits import GoneError
 from spillway.runtime.frames import Frame
 
 
@@ -107,19 +104,10 @@ class Reader:
         consumer = clients.restorer(self._access, self._group, trimmed=True)
         try:
             clients.know(consumer, *sorted({topic for topic, _ in edges}))
-            consumer.assign([TopicPartition(*edge, OFFSET_BEGINNING) for edge in edges])
-            missing = set(edges)
-            while missing:
-                for message in consumer.consume(1000, 0.2):
-                    where, error = (message.topic(), message.partition()), message.error()
-                    if error is None:
-                        frame = frames.read(message.value())
-                        for question in of[where]:
-                            barriers[question] = max(barriers[question], reach(frame, question))
-                    elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - so it is called
-                        missing.discard(where)
-                    elif not error.retriable():
-                        problem = f"edge {where[0]}, partition {where[1]}, can't be read: {error.str()}"
-                        raise GoneError(problem)
+            for place, messages, _ in scans.whole(consumer, edges):
+                for message in messages:
+                    frame = frames.read(message.value())
+                    for question in of[place]:
+                        barriers[question] = max(barriers[question], reach(frame, question))
         finally:
             consumer.close()

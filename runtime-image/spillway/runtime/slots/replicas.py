@@ -8,9 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from confluent_kafka import OFFSET_BEGINNING, KafkaError, TopicPartition
-
-from spillway.runtime import clients
+from spillway.runtime import clients, scans
 from spillway.runtime.clients import Access
 from spillway.runtime.commits import GoneError
 from spillway.runtime.programs import states
@@ -61,27 +59,12 @@ class Replicas:
         """Read all of them to their ends; takes as long as that takes."""
         consumer = clients.restorer(access, group)
         try:
-            places = list(_places(consumer, self._labels))
-            consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING) for topic, partition in places])
-            self._read(consumer, set(places))
+            for place, messages, at in scans.whole(consumer, list(_places(consumer, self._labels))):
+                if messages:
+                    self.take(*place, messages)
+                self.next[place] = at
         finally:
             consumer.close()
-
-    def _read(self, consumer: Any, missing: set[tuple[str, int]]) -> None:
-        while missing:
-            found: dict[tuple[str, int], list[Any]] = {}
-            for message in consumer.consume(1000, 0.2):
-                where, error = (message.topic(), message.partition()), message.error()
-                if error is None:
-                    found.setdefault(where, []).append(message)
-                elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - so it is called
-                    missing.discard(where)
-                    self.next[where] = max(message.offset(), self.next.get(where, 0))
-                elif not error.retriable():
-                    problem = f"topic {where[0]!r}, partition {where[1]}, can't be read: {error.str()}"
-                    raise GoneError(problem)
-            for where, messages in found.items():
-                self.take(*where, messages)
 
 
 def _places(consumer: Any, topics: Iterable[str]) -> Iterable[tuple[str, int]]:
