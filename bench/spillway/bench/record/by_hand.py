@@ -15,7 +15,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from spillway.bench.record import jobs, logs
 from spillway.bench.record.meter import Meter
 
-POLL = 500
+POLL = 3_000
 
 
 class Order(msgspec.Struct, gc=False):

@@ -38,6 +38,7 @@ from spillway.runtime.slots.halts import Halts
 from spillway.runtime.slots.library import Library, policy
 from spillway.runtime.slots.lookout import Lookout
 from spillway.runtime.slots.outputs import Outputs
+from spillway.runtime.slots.pace import Pace
 from spillway.runtime.slots.place import Place
 from spillway.runtime.slots.preparing import Preparer, Want
 from spillway.runtime.slots.readers import Readers
@@ -58,8 +59,6 @@ COMMIT_EVERY = 0.5
 # With exactly-once, readers see results only after a commit, so this is part of the latency. A commit takes about 10 ms
 # when 10 ms lie between two; shorter than both together would only make a queue.
 COMMIT_EXACTLY_ONCE = 0.03
-# Messages that are taken at once. More: each waits for all others in the batch. Fewer: a call for each few.
-AT_ONCE = 500
 # Seconds that a poll waits for a record; control messages wait for it too. Shorter: an idle slot costs more.
 IDLE = 0.02
 # Seconds for a broker to take the `Join` and give it back.
@@ -102,6 +101,7 @@ class Life:
         self._storing = Storing(Committer(access, identity(self.names.prefix, *self.machine.me), batch))
         failpoints.reached("initialised")
         self.readers = Readers(access, f"{self.names.prefix}slots")
+        self._pace = Pace()
         self._preparer = Preparer(access, self.names, library, outputs, _keeping(settings))
         self._reader = reading_back.Reader(access, f"{self.names.prefix}slots")
         self._trimmer = Trimmer(access, self.names)
@@ -126,7 +126,7 @@ class Life:
 
     def step(self) -> None:
         """Once around."""
-        found = self.readers.poll(self._patience(), AT_ONCE)
+        found = self.readers.poll(self._patience(), self._pace.most)
         began = time.perf_counter()
         if found:
             failpoints.reached("polled")
@@ -143,7 +143,9 @@ class Life:
         self._send(worked)
         if found:
             failpoints.reached("sent")
-            self.busy += time.perf_counter() - began
+            took = time.perf_counter() - began
+            self.busy += took
+            self._pace.took(sum(map(len, found.values())), took)
         self.emitter.serve()
         self._hear()
         self._look()
