@@ -25,6 +25,7 @@ class MoveKind(enum.StrEnum):
 
     START = "start"  # nobody had it, or it rested
     RESIZE = "resize"
+    SWITCH = "switch"  # from record by record to batches, or back
     PROGRAM = "program"
     TAKEOVER = "takeover"
     REST = "rest"
@@ -108,6 +109,51 @@ class Operator(msgspec.Struct, frozen=True):
     micros: float | None
 
 
+class Batch(msgspec.Struct, frozen=True):
+    """The last batch of a segment.
+
+    Attributes:
+        at: when it was done.
+        records: that it took in.
+        seconds: that it took, from what is to be run until everything was stored.
+        interval_ms: from one batch to the next, as it is now.
+        capacity: records per second that batches do.
+    """
+
+    at: float
+    records: int
+    seconds: float
+    interval_ms: float
+    capacity: float | None
+
+
+class StandbyState(enum.StrEnum):
+    """Whether batches could begin at once."""
+
+    OFF = "off"  # no segment may run in batches, or nobody asked for a Spark
+    STARTING = "starting"
+    WARM = "warm"
+    FAILED = "failed"
+
+
+class Standby(msgspec.Struct, frozen=True):
+    """The Spark that waits for bursts.
+
+    Attributes:
+        state: of it.
+        problem: why there is none, and what to do; empty if there is.
+        seconds: that its start took; None before it was there.
+        memory: bytes that are resident, of all of its processes.
+        cpu: the share of a core that they use.
+    """
+
+    state: StandbyState
+    problem: str = ""
+    seconds: float | None = None
+    memory: int | None = None
+    cpu: float | None = None
+
+
 class Segment(msgspec.Struct, frozen=True):
     """A segment at work.
 
@@ -121,6 +167,8 @@ class Segment(msgspec.Struct, frozen=True):
         working: those of them whose owner processes records.
         moving: those of them that are on the move.
         operators: all that is known of each.
+        paradigm: in which most of its partitions run now.
+        batch: the last one; None as long as it has run in none.
     """
 
     name: str
@@ -132,6 +180,8 @@ class Segment(msgspec.Struct, frozen=True):
     working: int
     moving: int
     operators: tuple[Operator, ...] = ()
+    paradigm: Paradigm = Paradigm.RECORD
+    batch: Batch | None = None
 
 
 class Latency(msgspec.Struct, frozen=True):
@@ -243,6 +293,7 @@ class Observation(msgspec.Struct, frozen=True):
         recommended: what the load needs.
         moves: the last ones, the newest last.
         conditions: what is so, and what isn't.
+        standby: the Spark that waits for bursts.
     """
 
     version: int
@@ -261,6 +312,7 @@ class Observation(msgspec.Struct, frozen=True):
     recommended: Recommended
     moves: tuple[Move, ...] = ()
     conditions: tuple[Condition, ...] = ()
+    standby: Standby = Standby(StandbyState.OFF)
 
 
 class Grant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
