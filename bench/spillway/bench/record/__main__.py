@@ -20,6 +20,7 @@ PARTS = {
     "stall": ("latency", "stall", "figure S5: a slot that is stopped shows in the figures", 60),
     "skew": ("skew", "main", "figure S3: all records on one key, and by Zipf's law, against all keys alike", 120),
     "memory": ("memory", "main", "memory and topics over a long time", 1800),
+    "resize": ("resize", "main", "live resize and change of program, 100 MB of state: pauses, and is it right", 180),
     "peers": ("peers", "main", "word count and YSB against bytewax and Quix Streams", 300),
 }
 

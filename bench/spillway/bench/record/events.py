@@ -21,6 +21,10 @@ CAMPAIGNS, ADS = 100, 10
 START_MS = 1_760_000_000_000  # event times of what is not sent by a schedule: one event per millisecond
 WINDOW_MS = 10_000
 ZIPF = 1.2
+# Users with a row of state each, and bytes of text in it: 240 000 rows of about 430 bytes are 100 MB in a changelog.
+# A multiple of the partitions, for the reason that `USERS` has.
+PROFILES, NOTE = 240_000, 380
+STRIDE = 100_009  # visits all profiles, in the partitions that they have: no common divisor with them, and 4 n + 1
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -78,6 +82,36 @@ def payloads() -> Iterator[Event]:
     some = ["".join(draw.choices(string.ascii_letters, k=PAYLOAD - 33)).encode() for _ in range(1000)]
     for number in itertools.count():
         yield Event(b"%020d" % number + some[number % len(some)], b"")
+
+
+def profiles() -> Iterator[Event]:
+    """Users' first orders, with the text that makes their rows large."""
+    draw = dice(5)
+    notes = ["".join(draw.choices(string.ascii_letters, k=NOTE - 9)).encode() for _ in range(1000)]
+    for number in range(PROFILES):
+        yield _order(number, b"%s-%08d" % (notes[number % len(notes)], number))
+
+
+def visited(number: int) -> int:
+    """Whose order the event of this number is: in turn four of all users, and four of a few that come over and over.
+
+    Who comes once shows whether the row was still there; who comes often, whether each order was counted once.
+    """
+    return number % USERS if number // 4 % 2 else number * STRIDE % PROFILES
+
+
+def visits() -> Iterator[Event]:
+    """Further orders of users that have a row; they leave its text as it is."""
+    return (_order(visited(number), b"") for number in itertools.count())
+
+
+def quantity(user: int) -> int:
+    """Of each order of a user."""
+    return 1 + user % 7
+
+
+def _order(user: int, note: bytes) -> Event:
+    return Event(b'{"user":"user-%08d","due":' % user, b',"qty":%d,"note":"%b"}' % (quantity(user), note))
 
 
 def skewed(kind: str, count: int = 100_000) -> list[int]:

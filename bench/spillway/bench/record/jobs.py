@@ -59,6 +59,22 @@ outputs:
   - {{name: result, input: sums, topic: out}}
 """
 
+# Large rows behind an edge by key, and a rule behind them that can be changed while all of it runs.
+_PROFILES = """
+streams:
+  - {name: orders, topic: in, columns: "user string, due bigint, qty bigint, note string"}
+operators:
+  - {name: real, input: orders, filter: "qty > 0"}
+  - name: sums
+    input: real
+    aggregate:
+      by: [user]
+      values: ["sum(qty) as total", "count(*) as orders", "max(due) as due", "max(note) as note"]
+  - {name: told, input: sums, select: [user, orders, due, "total * 1 as total", "1 as rule"]}
+outputs:
+  - {name: result, input: told, topic: out}
+"""
+
 _WORDS = """
 streams:
   - {name: lines, topic: in, columns: "line string, due bigint"}
@@ -100,11 +116,13 @@ class Case:
         text: streams, tables, operators and outputs.
         workload: of `logs.EVENTS`.
         segments: the operators of each, by its head.
+        workers: as many as there may be.
     """
 
     text: str
     workload: str
     segments: Mapping[str, Sequence[str]]
+    workers: int = 1
 
     def over(self, workload: str) -> Case:
         """The same job on other events."""
@@ -114,6 +132,7 @@ class Case:
 CHAIN = Case(_CHAIN, "orders", {"real": ("real", "priced", "weighed", "large", "kept")})
 TRANSFER = Case(_TRANSFER, "payloads", {"head": ("head",), "sink": ("sink",)})
 SUMS = Case(_SUMS, "orders", {"real": ("real", "priced"), "sums": ("sums",)})
+PROFILES = Case(_PROFILES, "visits", {"real": ("real",), "sums": ("sums", "told")}, workers=4)
 WORDS = Case(_WORDS, "lines", {"words": ("words",), "counts": ("counts",)})
 YSB = Case(_YSB, "ads", {"views": ("views", "fields", "joined"), "counts": ("counts",)})
 
@@ -133,7 +152,7 @@ def job(case: Case, bootstrap: str, run: str, source: str, *, slots: int = 1) ->
             "kafka": {"bootstrapServers": [bootstrap]},
             "latency": {"bound": "50ms", "quantile": 0.99},
             **spec,
-            "execution": {"paradigm": "record", "workers": {"min": 1, "max": 1, "slots": slots}},
+            "execution": {"paradigm": "record", "workers": {"min": 1, "max": case.workers, "slots": slots}},
         },
     }
     verdict = acceptance.accept(document)

@@ -28,6 +28,8 @@ EVENTS: Mapping[str, Callable[[], Iterator[events.Event]]] = {
     "one": lambda: events.orders(events.skewed("one")),
     "lines": events.lines,
     "ads": events.ads,
+    "profiles": events.profiles,
+    "visits": events.visits,
 }
 
 Settings = Mapping[str, str | float]
