@@ -13,25 +13,22 @@ from __future__ import annotations
 import functools
 import logging
 import math
-import os
-import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 
 from spillway.controllers.protocol import effects, log, messages, owner, slot
 from spillway.controllers.protocol.slot import Slot
 from spillway.controllers.protocol.values import Owner, Partition
 from spillway.controllers.topics import Names
 from spillway.model.errors import NotReadyError
-from spillway.model.execution import Delivery, OnError, Store
+from spillway.model.execution import Delivery, OnError
 from spillway.runtime import control, failpoints, task
 from spillway.runtime.clients import Access
 from spillway.runtime.commits import Change, Committer, GoneError, Snapshot, identity
 from spillway.runtime.control import ControlLog
 from spillway.runtime.emitter import TO_ANY, Emitter, Mark
-from spillway.runtime.slots import preparing, reading_back
+from spillway.runtime.slots import keeping, preparing, reading_back
 from spillway.runtime.slots.caution import Caution
 from spillway.runtime.slots.counting import Counting
 from spillway.runtime.slots.halts import Halts
@@ -47,7 +44,6 @@ from spillway.runtime.slots.settings import Settings
 from spillway.runtime.slots.storing import Step, Storing
 from spillway.runtime.slots.trimming import EVERY as TRIM_EVERY
 from spillway.runtime.slots.trimming import Read, Trimmer
-from spillway.runtime.tables.store import MEMORY, Keeping
 from spillway.runtime.task import NEVER, Filling
 from spillway.runtime.telemetry import Ages
 
@@ -63,18 +59,6 @@ COMMIT_EXACTLY_ONCE = 0.03
 IDLE = 0.02
 # Seconds for a broker to take the `Join` and give it back.
 JOIN = 60.0
-
-
-def _keeping(settings: Settings) -> Keeping:
-    """Where the rows of tables are."""
-    state = settings.job.spec.execution.state
-    if state.store is not Store.DISK:
-        return MEMORY
-    from spillway.runtime.tables.disk import Disk
-
-    job = settings.job.metadata
-    folder = settings.scratch or Path(tempfile.gettempdir()) / f"spillway-{os.getuid()}" / job.namespace / job.name
-    return Disk(folder / settings.slot, state.cached_rows)
 
 
 class Life:
@@ -102,7 +86,7 @@ class Life:
         failpoints.reached("initialised")
         self.readers = Readers(access, f"{self.names.prefix}slots")
         self._pace = Pace()
-        self._preparer = Preparer(access, self.names, library, outputs, _keeping(settings))
+        self._preparer = Preparer(access, self.names, library, outputs, keeping.of(settings))
         self._reader = reading_back.Reader(access, f"{self.names.prefix}slots")
         self._trimmer = Trimmer(access, self.names)
         self.places: dict[Partition, Place] = {}
