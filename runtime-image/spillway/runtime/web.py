@@ -12,6 +12,7 @@ import threading
 import urllib.parse
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from prometheus_client import CollectorRegistry, exposition
@@ -42,6 +43,20 @@ class Reply(NamedTuple):
     status: HTTPStatus
     body: bytes
     kind: str = JSON
+    headers: Mapping[str, str] = MappingProxyType({})
+
+
+class Stream(NamedTuple):
+    """An answer that goes on: `take` gets the connection after the head, writes what it likes to, and closes it.
+
+    It holds neither a thread nor a place among the requests.
+    """
+
+    kind: str
+    take: Callable[[socket.socket], None]
+
+
+Answer = Reply | Stream
 
 
 def reply(status: HTTPStatus, body: Mapping[str, Any]) -> Reply:
@@ -82,24 +97,24 @@ class Metrics:
 class Paths:
     """What is answered to which path.
 
-    A path that ends with `/` stands for all that begin with it. What gets a GET is given the rest of the path, the
-    query behind it, and the header `Accept`; what gets a PUT is given the body.
+    A path that ends with `/` stands for all that begin with it, but for `/` itself, which is the root alone. What gets
+    a GET is given the rest of the path, the query behind it, and the header `Accept`; what gets a PUT is given the body.
     """
 
     def __init__(
         self,
-        gets: Mapping[str, Callable[[str, str, str], Reply]],
+        gets: Mapping[str, Callable[[str, str, str], Answer]],
         puts: Mapping[str, Callable[[bytes], Reply]] | None = None,
     ) -> None:
         self._gets, self._puts = gets, puts or {}
 
-    def get(self, target: str, accept: str) -> Reply:
+    def get(self, target: str, accept: str) -> Answer:
         """The answer to a GET."""
         path, _, query = target.partition("?")
-        if (answer := self._gets.get(path)) is not None and not path.endswith("/"):
+        if (answer := self._gets.get(path)) is not None and (path == "/" or not path.endswith("/")):
             return answer("", query, accept)
         for begin, answer in self._gets.items():
-            if begin.endswith("/") and path.startswith(begin):
+            if begin != "/" and begin.endswith("/") and path.startswith(begin):
                 return answer(path.removeprefix(begin), query, accept)
         message = f"there is no {path[:60]!r} here; there are {', '.join(self._gets)}"
         return problem(HTTPStatus.NOT_FOUND, message)
@@ -206,12 +221,25 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - so it is called there
         """Requests are no events."""
 
-    def _send(self, found: Reply) -> None:
+    def _send(self, found: Answer) -> None:
+        if isinstance(found, Stream):
+            self._hand_over(found)
+            return
         self.send_response(found.status)
         self.send_header("Content-Type", found.kind)
         self.send_header("Content-Length", str(len(found.body)))
+        for name, value in found.headers.items():
+            self.send_header(name, value)
         self.end_headers()
         self.wfile.write(found.body)
+
+    def _hand_over(self, found: Stream) -> None:
+        self.send_response(HTTPStatus.OK)
+        self.send_header("Content-Type", found.kind)
+        self.send_header("Cache-Control", "no-store")
+        self.end_headers()
+        # Detached, so that the end of this request doesn't close it.
+        found.take(socket.socket(fileno=self.connection.detach()))
 
 
 def _joined(host: str, port: int) -> str:

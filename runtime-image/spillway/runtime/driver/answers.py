@@ -9,6 +9,8 @@
 | `PUT /v1/grant` | how many workers may own partitions (`observation.Grant`); what it took |
 | `GET /v1/decisions` | the last decisions, each with its reason, and what lost |
 | `GET /v1/tables/<operator>?key=` | the rows of a key, from the worker that has them |
+
+To that comes the page (`page.serving`).
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from spillway.runtime.driver.driver import clock
 from spillway.runtime.driver.metrics import Collector
 from spillway.runtime.driver.observation import VERSION
 from spillway.runtime.driver.reporting import Board
-from spillway.runtime.web import Paths, QueryError, Reply
+from spillway.runtime.web import Answer, Paths, QueryError, Reply
 
 # Seconds without a turn of the loop. It turns five times a second; to begin takes as long as a broker takes to answer.
 STALLED = 60.0
@@ -37,9 +39,13 @@ class Answers:
     """Of one driver; its methods are called in threads."""
 
     def __init__(
-        self, board: Board, grant: Callable[[int], None], decisions: Callable[[], Sequence[Mapping[str, Any]]]
+        self,
+        board: Board,
+        grant: Callable[[int], None],
+        decisions: Callable[[], Sequence[Mapping[str, Any]]],
+        page: Mapping[str, Callable[[str, str, str], Answer]],
     ) -> None:
-        """`grant` takes how many workers may own partitions; `decisions` gives the last ones."""
+        """`grant` takes how many workers may own partitions; `decisions` gives the last ones; `page` has more paths."""
         self._board, self._grant, self._decisions = board, grant, decisions
         metrics = web.Metrics(Collector(board))
         self.paths = Paths(
@@ -50,6 +56,7 @@ class Answers:
                 "/v1/observation": lambda *_: Reply(HTTPStatus.OK, observation.encode(board.view.observation)),
                 "/v1/decisions": lambda *_: self._decided(),
                 "/v1/tables/": lambda rest, query, _: self._table(urllib.parse.unquote(rest), query),
+                **page,
             },
             {"/v1/grant": self._granted},
         )

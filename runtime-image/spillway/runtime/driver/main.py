@@ -11,6 +11,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from spillway.controllers import tick
 from spillway.model.errors import InvalidError, SpillwayError, TerminalError
 from spillway.model.streamjob import StreamJob
 from spillway.runtime import jobs, logs
@@ -18,6 +19,7 @@ from spillway.runtime.driver import reporting
 from spillway.runtime.driver.answers import Answers
 from spillway.runtime.driver.driver import AGAIN, DeposedError, Driver, Files
 from spillway.runtime.driver.reporting import Board
+from spillway.runtime.page.serving import Page
 from spillway.runtime.web import Server
 
 ENDED, FAILED, DEPOSED = 0, 1, 3  # exit codes; 2 is argparse's own
@@ -55,7 +57,9 @@ class Process:
 
     def run(self) -> None:
         """Until it is asked to end."""
-        self.server.start(Answers(self._board, self._grant, self._decisions).paths)
+        page = Page(self._board, self._decisions, self._deciding)
+        self.server.start(Answers(self._board, self._grant, self._decisions, page.gets).paths)
+        page.start()
         job = self._job.metadata
         _log.info("drives job %s/%s; answers on http://%s", job.namespace, job.name, self.server.address)
         try:
@@ -65,6 +69,7 @@ class Process:
         finally:
             if self._driver is not None:
                 self._driver.close()
+            page.stop()
             self.server.stop()
 
     def _began(self) -> Driver | None:
@@ -91,6 +96,9 @@ class Process:
 
     def _decisions(self) -> list[Mapping[str, Any]]:
         return list(self._driver.recorder.decisions) if self._driver is not None else []
+
+    def _deciding(self) -> tick.Decision | None:
+        return self._driver.steersman.decision if self._driver is not None else None
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
