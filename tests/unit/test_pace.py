@@ -24,13 +24,13 @@ def test_turns_of_a_slot_with_much_to_do_come_to_take_about_ten_milliseconds(cos
 
 
 def test_messages_that_take_longer_than_a_turn_are_taken_one_by_one() -> None:
-    assert turns(0.5, 2).most == 1
+    assert turns(0.5, 5).most == 1
 
 
-def test_a_turn_that_took_too_long_is_mended_by_the_next() -> None:
+def test_one_turn_that_had_to_wait_for_a_core_changes_little() -> None:
     found = turns(2e-6, 20)
-    found.took(found.most, 4.0)
-    assert found.most == pace.MOST * pace.STEP / 4.0
+    found.took(3, 4.0)
+    assert found.most == pace.MOST / 2
 
 
 def test_few_messages_say_nothing_about_many() -> None:
