@@ -15,7 +15,9 @@ from spillway.controllers.switching.verdicts import Verdict
 KIND = "text/event-stream"
 # Browsers connect again by themselves; after so many milliseconds.
 BEGIN = b"retry: 1000\n\n"
-HEART_BEAT = b": still here\n\n"
+# While there is nothing to tell. A page does not hear comments, and has to tell a driver that decides nothing from a
+# connection that is dead.
+HEART_BEAT = b": still here\nevent: beat\ndata: {}\n\n"
 
 
 def event(name: str, data: bytes) -> bytes:
@@ -42,7 +44,7 @@ class News:
 
 
 def deciding(decision: tick.Decision) -> dict[str, Any]:
-    """What is decided now, whether that is news or not: the parts of a tick, each with its why."""
+    """What is decided now, whether that is news or not: about paradigms, and about sizes."""
     switch = decision.switch
     return {
         "switching": {
@@ -52,7 +54,6 @@ def deciding(decision: tick.Decision) -> dict[str, Any]:
             "verdicts": [_verdict(one) for one in switch.verdicts],
         },
         "provisioning": explain.data(decision.provision),
-        "assignment": explain.data(decision.assignment),
     }
 
 

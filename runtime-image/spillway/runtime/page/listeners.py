@@ -50,12 +50,12 @@ class Listeners:
     def __len__(self) -> int:
         return len(self._all)
 
-    def answer(self) -> Answer:
-        """What somebody who wants to listen gets: a connection that stays, or why not."""
+    def answer(self, first: bytes) -> Answer:
+        """What somebody who wants to listen gets: a connection that stays, and begins with this; or why not."""
         if len(self._all) >= self._most:
             message = f"{self._most} pages of this job are open already; close one"
             return web.problem(HTTPStatus.SERVICE_UNAVAILABLE, message)
-        return Stream(events.KIND, self._take)
+        return Stream(events.KIND, lambda connection: self._take(connection, first))
 
     def tell(self, text: bytes) -> None:
         """Tell all of them; who can't be told is hung up on."""
@@ -74,11 +74,11 @@ class Listeners:
         for one in gone:
             one.connection.close()
 
-    def _take(self, connection: socket.socket) -> None:
+    def _take(self, connection: socket.socket, first: bytes) -> None:
         one = _Listener(connection)
         with self._lock:
             room = self._open and len(self._all) < self._most
-            if room and one.tell(events.BEGIN):
+            if room and one.tell(events.BEGIN + first):
                 self._all.append(one)
                 return
         connection.close()

@@ -6,7 +6,7 @@
 | `GET /page/<file>` | what it is made of |
 | `GET /v1/topology` | the graph of the job, and where to draw it (`topology.Topology`) |
 | `GET /v1/history` | the last ten minutes in samples of a second (`history.Past`) |
-| `GET /v1/events` | server-sent events, twice a second: `observation`, `deciding`, `sample`, `decision` |
+| `GET /v1/events` | server-sent events, twice a second: `observation`, `deciding`, `sample`, `decision`, or `beat` |
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Page:
             "/page/": lambda name, *_: self._file(name),
             "/v1/topology": lambda *_: Reply(HTTPStatus.OK, self._topology()),
             "/v1/history": lambda *_: Reply(HTTPStatus.OK, _encode(self._history.past)),
-            "/v1/events": lambda *_: self._listeners.answer(),
+            "/v1/events": lambda *_: self._listeners.answer(self._now()),
         }
 
     def start(self) -> None:
@@ -73,7 +73,8 @@ class Page:
     def stop(self) -> None:
         """Hang up on those who listen."""
         self._ended.set()
-        self._thread.join()
+        if self._thread.is_alive():
+            self._thread.join()
         self._listeners.close()
 
     def _run(self) -> None:
@@ -93,11 +94,15 @@ class Page:
         if sample is not None:
             told.append(events.event("sample", _encode(sample)))
         if seen is not self._told:
-            told.append(events.event("observation", observation.encode(seen)))
-            if (decision := self._deciding()) is not None:
-                told.append(events.event("deciding", _encode(events.deciding(decision))))
+            told.append(self._now())
         self._told = seen
         self._listeners.tell(b"".join(told) or events.HEART_BEAT)
+
+    def _now(self) -> bytes:
+        """How everything stands, as events."""
+        told = events.event("observation", observation.encode(self._board.view.observation))
+        decision = self._deciding()
+        return told if decision is None else told + events.event("deciding", _encode(events.deciding(decision)))
 
     def _file(self, name: str) -> Reply:
         found = self._files.get(name)
