@@ -10,7 +10,7 @@ from spillway.controllers.balancing import Slot
 from spillway.controllers.protocol import knowledge, leader, log
 from spillway.controllers.protocol.knowledge import Leader, Target
 from spillway.controllers.protocol.messages import Assign, Fenced, Join, Lead
-from spillway.controllers.protocol.values import Owner, Partition
+from spillway.controllers.protocol.values import ENGINE, Owner, Partition
 from spillway.controllers.rollout import Aim, Reason, Rollout
 from spillway.model.execution import Mode
 from spillway.model.types import BIGINT, STRING, ColumnType
@@ -54,10 +54,11 @@ def test_a_move_that_was_decided_counts_as_done_unless_it_fails() -> None:
 def test_what_shall_rest_has_no_slot_and_what_has_none_stays() -> None:
     aims = {P: Aim("x", runs=True), Q: Aim("y", runs=False)}
     change = Rollout(Reason.DONE, "", aims, frozenset(), ())
-    found = steering.targets(change, {P: THERE}, lambda _: False)
+    found = steering.targets(change, {P: THERE}, (), lambda _: False)
     assert found == {P: Target("w1.0", "x"), Q: Target(None, "y")}
-    assert steering.targets(change, {}, lambda _: False) == {Q: Target(None, "y")}
-    assert steering.targets(change, {P: THERE}, lambda _: True) == {P: Target(None, "x"), Q: Target(None, "y")}
+    assert steering.targets(change, {}, (), lambda _: False) == {Q: Target(None, "y")}
+    assert steering.targets(change, {P: THERE}, (P.segment,), lambda _: False)[P] == Target(ENGINE, "x")
+    assert steering.targets(change, {P: THERE}, (), lambda _: True) == {P: Target(None, "x"), Q: Target(None, "y")}
 
 
 def test_advice_moves_nothing_for_the_balance_alone() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 import time
 from collections.abc import Callable
@@ -34,9 +35,12 @@ WAYS_OUT = (
 class Parts:
     """The processes of a job."""
 
-    def __init__(self, state: State, slots: int, secret: Path | None, code: Path | None) -> None:
-        """Each worker has so many slots; `secret` holds the credentials for Kafka, `code` the user's functions."""
-        self._state, self._slots, self._secret = state, slots, secret
+    def __init__(self, state: State, slots: int, secret: Path | None, code: Path | None, cores: int) -> None:
+        """Each worker has so many slots; `secret` holds the credentials for Kafka, `code` the user's functions.
+
+        Batches may use so many `cores`, where Spark is installed.
+        """
+        self._state, self._slots, self._secret, self._cores = state, slots, secret, cores
         self.client = Driver(f"{ports.LOOPBACK}:{ports.free(1)[0]}")
         self.set(code)
 
@@ -72,7 +76,8 @@ class Parts:
         if ports.taken(int(port)):
             port = str(ports.free(1)[0])
             self.client.address = f"{host}:{port}"
-        return self._started("driver", ["--host", host, "--port", port])
+        spark = ["--spark", f"local[{self._cores}]"] if importlib.util.find_spec("pyspark") else []
+        return self._started("driver", ["--host", host, "--port", port, *spark])
 
     def _started_worker(self, number: int) -> Process:
         options = ["--worker", str(number), "--slots", str(self._slots), "--port", "0", "--grace", str(GRACE)]

@@ -44,7 +44,7 @@ class Run:
         self._kafka = Kafka(where, state, viewer.tell)
         self._sizes = Sizes(first.job, where.cores, fixed, viewer.tell)
         slots = workers.slots(first.job.spec.execution.workers, where.cores)
-        self._parts = Parts(state, slots, where.secret, None)
+        self._parts = Parts(state, slots, where.secret, None, where.cores)
         self._supervisor = Supervisor(self._parts, viewer.tell)
         self._refused: tuple[str, ...] = ()
         self._due = {"edits": 0.0, "sizes": 0.0}

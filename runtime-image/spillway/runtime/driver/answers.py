@@ -7,6 +7,7 @@
 | `GET /metrics` | for Prometheus |
 | `GET /v1/observation` | all that is known of the job (`observation.Observation`) |
 | `PUT /v1/grant` | how many workers may own partitions (`observation.Grant`); what it took |
+| `PUT /v1/switch` | runs operators in another paradigm (`observation.SwitchOrder`); what becomes of that |
 | `GET /v1/decisions` | the last decisions, each with its reason, and what lost |
 | `GET /v1/tables/<operator>?key=` | the rows of a key, from the worker that has them |
 
@@ -27,7 +28,7 @@ from spillway.runtime.driver import observation, tables
 from spillway.runtime.driver.conditions import Kind
 from spillway.runtime.driver.driver import clock
 from spillway.runtime.driver.metrics import Collector
-from spillway.runtime.driver.observation import VERSION
+from spillway.runtime.driver.observation import VERSION, SwitchAnswer, SwitchOrder
 from spillway.runtime.driver.reporting import Board
 from spillway.runtime.web import Answer, Paths, QueryError, Reply
 
@@ -42,11 +43,15 @@ class Answers:
         self,
         board: Board,
         grant: Callable[[int], None],
+        order: Callable[[SwitchOrder], SwitchAnswer],
         decisions: Callable[[], Sequence[Mapping[str, Any]]],
         page: Mapping[str, Callable[[str, str, str], Answer]],
     ) -> None:
-        """`grant` takes how many workers may own partitions; `decisions` gives the last ones; `page` has more paths."""
-        self._board, self._grant, self._decisions = board, grant, decisions
+        """`grant` takes how many workers may own partitions, `order` a switch; `decisions` gives the last ones.
+
+        `page` has more paths.
+        """
+        self._board, self._grant, self._order, self._decisions = board, grant, order, decisions
         metrics = web.Metrics(Collector(board))
         self.paths = Paths(
             {
@@ -58,7 +63,7 @@ class Answers:
                 "/v1/tables/": lambda rest, query, _: self._table(urllib.parse.unquote(rest), query),
                 **page,
             },
-            {"/v1/grant": self._granted},
+            {"/v1/grant": self._granted, "/v1/switch": self._switched},
         )
 
     def _granted(self, body: bytes) -> Reply:
@@ -68,6 +73,13 @@ class Answers:
             return web.problem(HTTPStatus.BAD_REQUEST, f"this is no grant: {error}")
         self._grant(grant.workers)
         return Reply(HTTPStatus.OK, observation.encode(grant))
+
+    def _switched(self, body: bytes) -> Reply:
+        try:
+            order = observation.switch_order(body)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            return web.problem(HTTPStatus.BAD_REQUEST, f"this is no order to switch: {error}")
+        return Reply(HTTPStatus.OK, observation.encode(self._order(order)))
 
     def _healthy(self) -> Reply:
         stalled = clock() - self._board.view.ticked

@@ -25,7 +25,10 @@ from spillway.simulation import jobs
 
 # Seconds over which costs are smoothed: timing 1 record in 64 is off by some per cent, over five seconds by below one.
 LEARN = 5.0
-BUSY = 0.05  # of a slot; what is measured of less work is mostly its error
+# With much to do, a record costs less than with little, when each turn of the loop is for a few: what is learnt then is
+# what a burst has to be judged by, and soon.
+LEARN_SOON, MUCH = 1.0, 0.3
+BUSY = 0.02  # of a slot; what is measured of less work is mostly its error
 SAME = 0.01  # costs that differ by less are the same: a plan with headroom does not depend on a per cent
 
 
@@ -67,11 +70,11 @@ class Beliefs:
 
     def learn(self, works: Mapping[str, Work], seconds: float) -> None:
         """What was measured, so many seconds after the last time."""
-        share = 1 - math.exp(-max(0.0, seconds) / LEARN)
         for name, work in works.items():
             cost = work.cost
             if cost is None or work.busy < BUSY or not 0 < cost < math.inf:
                 continue
+            share = 1 - math.exp(-max(0.0, seconds) / (LEARN_SOON if work.busy >= MUCH else LEARN))
             each = 1 / cost
             self._each[name] = _smoothed(self._each.get(name), each, share)
             believed = self._believed(name)
@@ -82,6 +85,28 @@ class Beliefs:
     def each(self, name: str) -> float | None:
         """Records per second of one slot: as measured, else as believed."""
         return self._each.get(name) or self._believed(name)
+
+    def through(self, name: str) -> tuple[float, frozenset[str]] | None:
+        """Seconds of slots for one record that a segment takes in, with all that comes of it; and whose they are.
+
+            c(s) = sum over s and all segments n behind it of (records of n for one of s) / (records per second of n)
+
+        None where nothing is known of one of them.
+        """
+        flow = self._known.flow
+        amounts = {name: 1.0}
+        seconds = 0.0
+        for node in flow.nodes:
+            if node.name not in amounts:
+                continue
+            each = self.each(node.name)
+            if each is None:
+                return None
+            seconds += amounts[node.name] / each
+            for output in node.outputs:
+                for reader in flow.readers[output.name]:
+                    amounts[reader] = amounts.get(reader, 0.0) + amounts[node.name] * float(output.selectivity)
+        return (seconds, frozenset(amounts)) if seconds > 0 else None
 
     def _believed(self, name: str) -> float | None:
         found = next((one for one in self._planned.segments if one.name == name), None) if self._planned else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+import queue
 import time
 import uuid
 from collections.abc import Callable
@@ -15,15 +16,17 @@ from spillway.controllers.protocol.frozen import Frozen
 from spillway.controllers.protocol.knowledge import Target
 from spillway.controllers.protocol.leader import FAILURES
 from spillway.controllers.protocol.reasons import Reason as Cancelled
-from spillway.controllers.protocol.values import Owner, Partition
+from spillway.controllers.protocol.values import ENGINE, Owner, Partition
 from spillway.controllers.rollout import Rollout
 from spillway.controllers.topics import Names
 from spillway.model.errors import TerminalError
 from spillway.model.execution import Mode
+from spillway.model.operators import Paradigm
 from spillway.model.streamjob import Spec, StreamJob
 from spillway.runtime import clients
 from spillway.runtime.clients import Access
-from spillway.runtime.driver import observing, plans, steering, supply
+from spillway.runtime.driver import observing, plans, steering, supply, switches
+from spillway.runtime.driver.batching import Batching
 from spillway.runtime.driver.catalogue import Catalogue
 from spillway.runtime.driver.changing import Changes
 from spillway.runtime.driver.draining import Ends
@@ -33,10 +36,14 @@ from spillway.runtime.driver.leading import Counted, Leading
 from spillway.runtime.driver.listening import Telemetry
 from spillway.runtime.driver.liveness import Liveness
 from spillway.runtime.driver.manifest import Manifest
+from spillway.runtime.driver.observation import StandbyState, SwitchAnswer, SwitchOrder
 from spillway.runtime.driver.observing import Seen
+from spillway.runtime.driver.paradigms import Paradigms
 from spillway.runtime.driver.recording import Recorder
 from spillway.runtime.driver.reports import Reports
 from spillway.runtime.driver.retries import Retries
+from spillway.runtime.driver.shadows import Shadows
+from spillway.runtime.driver.standby import Runner, Standby
 from spillway.runtime.driver.steersman import Steersman
 from spillway.runtime.driver.supply import Supplies
 from spillway.runtime.driver.waits import Waits
@@ -44,6 +51,7 @@ from spillway.runtime.driver.waits import Waits
 TICK = 0.2  # seconds, as `controllers.tick` is made for
 # Seconds that the loop waits for a message of the log. What hands have done is heard so much later: part of a takeover.
 WAIT = 0.02
+SOON = 0.002  # the same while a batch is on its way, of which each step waits for the one before
 LOOK = 1.0  # seconds between two looks at the manifest
 AGAIN = 1.0  # seconds until a start that failed is tried again
 _MEANINGS = {str(reason): reason.meaning for reason in Cancelled}
@@ -70,6 +78,9 @@ class Files:
     secret: Path | None = None
 
 
+Start = Callable[[], Runner]  # of a Spark; takes some seconds
+
+
 class Driver:
     """One life of a driver that leads, or asks to. One thread calls it; but anybody may look at it, and `grant`.
 
@@ -79,14 +90,18 @@ class Driver:
         changes: which manifest is used.
         supplies: what is the matter with the topics.
         steersman: who shall have what.
+        batching: the batch engine.
         seen: what was measured last.
         change: how far a change of programs is.
         silent: lives of which nothing was heard for too long.
         granted: how many workers may own partitions; None as long as nobody has said.
     """
 
-    def __init__(self, files: Files, job: StreamJob) -> None:
-        """Read the log, and ask to lead. `job` is what the manifest says now. Raises what may pass as well."""
+    def __init__(self, files: Files, job: StreamJob, start: Start | None = None) -> None:
+        """Read the log, and ask to lead. `job` is what the manifest says now. Raises what may pass as well.
+
+        `start` starts a Spark; None where there is none, and everything runs record by record.
+        """
         access = Access(job.spec.kafka, files.secret, "spillway-driver")
         client = clients.admin(access)
         # Without these topics nobody can lead; the others have to wait for a plan.
@@ -104,10 +119,15 @@ class Driver:
         self.granted: int | None = None
         self._returning = 0  # the number of the plan that goes back to the one before
         self._next = self._looked = 0.0
+        self._ordered: queue.SimpleQueue[tuple[tuple[str, ...], Paradigm]] = queue.SimpleQueue()
         self._telemetry = Telemetry(access, self.names)
         self.leading = Leading(access, self.names, f"driver-{uuid.uuid4()}", self._hands)
         self.recorder = Recorder(self.names, self.leading.send)
-        self.leading.begin(lambda place: self.catalogue.input(self.leading.state, place))
+        standby = Standby(start)
+        self.batching = Batching(access, self.names, self.catalogue, self.leading.positions, standby)
+        self.batching.begin(self.leading.write, files.code)
+        self.paradigms = Paradigms(self.batching, Shadows(self.batching, self.leading.positions))
+        self.leading.begin(lambda place: self.catalogue.input(self.leading.state, place), self.batching.lead)
         self._planned()
 
     @property
@@ -125,6 +145,22 @@ class Driver:
         """So many workers may own partitions. Any thread may say so."""
         self.granted = workers
         self._next = 0.0
+
+    def order(self, order: SwitchOrder) -> SwitchAnswer:
+        """Run operators in another paradigm, because a person says so. Any thread may.
+
+        What is decided goes on: a segment in batches comes back when record by record has been the better for a while.
+        """
+        told = self.batching.standby.told
+        standby = "" if told.state is StandbyState.WARM else told.problem or f"Spark is {told.state}"
+        policy, plan = self.job.spec.policy, self.leading.state.plan
+        found, segments = switches.answer(
+            order, plan, self.paradigms.known, self.paradigms.cannot, policy.mode, standby
+        )
+        if found.done:
+            self._ordered.put((segments, Paradigm(order.to)))
+            self._next = 0.0
+        return found
 
     def rests(self, place: Partition) -> bool:
         """Whether a partition may not run, whatever is planned: a pause, no workers, or a topic that is missing."""
@@ -156,6 +192,8 @@ class Driver:
     def close(self) -> None:
         """There is nothing to hand over: workers go on, and another driver finds everything in the log."""
         self._hands.close()
+        self.paradigms.close()
+        self.batching.close()
         self.leading.close()
         self._telemetry.close()
 
@@ -165,10 +203,12 @@ class Driver:
             now = clock()
             self.reports.take(report, now)
             self._liveness.heard(Owner(report.slot, report.incarnation), now)
-        for counted in self.leading.hear(WAIT):
+        for counted in self.leading.hear(SOON if self.batching.busy else WAIT):
             if counted.counts:
                 self._counted(counted, clock())
+            self.batching.heard(counted.message, self.leading.state, counted=counted.counts)
         self._hands.answers()
+        self.batching.step()
 
     def _counted(self, counted: Counted, now: float) -> None:
         """A message that changed what the log says."""
@@ -210,7 +250,12 @@ class Driver:
         for place, holding in state.holdings.items():
             if self.leading.me.lost(holding.owner):
                 self.journal.lost(place, now)
-        self.seen = observing.look(self.reports, state, self.catalogue.planned(state), now)
+        seen = observing.look(self.reports, state, self.catalogue.planned(state), now)
+        while not self._ordered.empty():
+            segments, to = self._ordered.get()
+            self.steersman.order(segments, to)
+        self.paradigms.look(state, self.catalogue.planned(state), self.job.spec, now)
+        self.seen = self.paradigms.added(seen)
 
     def _change(self, now: float) -> None:
         """Which plan is to hold, and how far it is carried out."""
@@ -226,7 +271,8 @@ class Driver:
         if not self.leading.is_written(messages.Plan):
             plan = self.changes.due(state, shapes)
             if plan is None and state.plan and change.reason is rollout.Reason.DONE and policy.mode is Mode.APPLY:
-                tuned = self.steersman.retuned(now)
+                tuned = plans.switched(state.plan, self.paradigms.wanted(self.steersman.paradigms))
+                tuned = tuned or self.steersman.retuned(now)
                 plan = plans.numbered(tuned, state.leader, state.plan.number + 1) if tuned else None
             if plan is not None:
                 self.leading.write(plan)
@@ -251,7 +297,9 @@ class Driver:
             return
         if self.steersman.decision is not None:
             self.recorder.take(self.steersman.decision, now)
-        wanted: Frozen[Partition, Target] = Frozen(steering.targets(change, self.steersman.owners, self.rests))
+        wanted: Frozen[Partition, Target] = Frozen(
+            steering.targets(change, self.steersman.owners, self.paradigms.batched, self.rests)
+        )
         limit = steering.limit(self.seen, len(me.log.members), len(change.aims), stopping=self.granted == 0)
         if limit != me.limit:
             self.leading.tell(lambda me: dataclasses.replace(me, limit=limit))
@@ -268,14 +316,16 @@ class Driver:
     def _think(self) -> None:
         """About who shall have what. The last decision has to be applied: it says who is about to have what."""
         aims = self.change.aims if self.change else {}
-        runs = [place for place, aim in aims.items() if aim.runs and not self.rests(place)]
+        batched = self.paradigms.batched
+        runs = [p for p, aim in aims.items() if aim.runs and p.segment not in batched and not self.rests(p)]
         loads = {place: self.seen.loads.get(place) for place in runs}
         state = self.leading.state
         holders = {state.owner(place) for place in state.holdings}
         # Who has something is believed to live until it is silent; who has nothing gets something once it is heard of.
         absent = self._liveness.unheard(self._living()) - holders
         slots = (self.silent | absent, self.leaving, self.granted)
-        self.steersman.think(self.seen, self.leading.me, loads, slots, self.job.spec.policy)
+        known = self.paradigms.known
+        self.steersman.think(self.seen, self.leading.me, loads, slots, known, self.job.spec.policy)
 
     def _failed(self, counted: Counted, message: messages.Cancel, now: float) -> None:
         """A move was given up. If slots can't run what was planned last, the job goes back to what it ran before."""
@@ -285,6 +335,8 @@ class Driver:
         why = (move.problem if move else "") or _MEANINGS.get(message.reason, message.reason)
         _log.warning("%s could not be moved: %s", place, why)
         self.retries.failed(place, why, now)
+        if move is not None and move.heir is not None and move.heir.slot == ENGINE:
+            self.steersman.give_up(place.segment, why)
         new = move is not None and move.program != holding.program
         if message.reason != Cancelled.HEIR_FAILED or not new or plan is None or not self.leading.me.leads:
             return

@@ -10,12 +10,13 @@ import collections
 from collections.abc import Mapping
 
 from spillway.controllers.protocol import log, messages
-from spillway.controllers.protocol.values import Partition
+from spillway.controllers.protocol.values import ENGINE, Partition
 from spillway.runtime.driver.observation import MOVES, Move, MoveKind
 
 _WHY = {
     MoveKind.START: "nobody processed it",
     MoveKind.RESIZE: "partitions are spread over the slots that there are",
+    MoveKind.SWITCH: "its paradigm changed",
     MoveKind.PROGRAM: "its program changed",
     MoveKind.TAKEOVER: "its owner was lost",
     MoveKind.REST: "it came to rest",
@@ -64,6 +65,8 @@ class Journal:
             kind = MoveKind.TAKEOVER
         elif holding.program != message.program:
             kind = MoveKind.PROGRAM  # also of one that rested meanwhile, so that its edge could be emptied
+        elif (holding.owner.slot == ENGINE) != (message.owner.slot == ENGINE):
+            kind = MoveKind.SWITCH
         else:
             kind = MoveKind.RESIZE
         pause = None if stopped is None else max(0.0, (at - stopped) * 1e3)

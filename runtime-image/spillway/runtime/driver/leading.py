@@ -70,12 +70,16 @@ class Leading:
         """Who asks brokers for positions."""
         return self._positions
 
-    def begin(self, inputs: Callable[[Partition], str]) -> None:
-        """Read the log to its end, and ask to lead; `inputs` says which topic a partition is of."""
+    def begin(self, inputs: Callable[[Partition], str], ready: Callable[[int], None]) -> None:
+        """Read the log to its end, and ask to lead.
+
+        `inputs` says which topic a partition is of; `ready` is told the number before anybody else can know of it.
+        """
         self._inputs = inputs
         self.me = dataclasses.replace(self.me, log=self._log.restored())
         self._unsaved = min(self._log.next, SNAPSHOT)
         self.me, asked = leader.lead(self.me)
+        ready(self.me.asked)
         self._carry_out(asked)
 
     def hear(self, seconds: float) -> Iterator[Counted]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import logging
 import signal
 import time
@@ -17,8 +18,10 @@ from spillway.model.streamjob import StreamJob
 from spillway.runtime import jobs, logs
 from spillway.runtime.driver import reporting
 from spillway.runtime.driver.answers import Answers
-from spillway.runtime.driver.driver import AGAIN, DeposedError, Driver, Files
+from spillway.runtime.driver.driver import AGAIN, DeposedError, Driver, Files, Start
+from spillway.runtime.driver.observation import VERSION, SwitchAnswer, SwitchOrder
 from spillway.runtime.driver.reporting import Board
+from spillway.runtime.driver.standby import Runner
 from spillway.runtime.page.serving import Page
 from spillway.runtime.web import Server
 
@@ -46,9 +49,11 @@ class Asked:
 class Process:
     """A driver with its HTTP server, from the first word to the last."""
 
-    def __init__(self, files: Files, host: str, port: int, ended: Callable[[], bool]) -> None:
+    def __init__(
+        self, files: Files, host: str, port: int, ended: Callable[[], bool], start: Start | None = None
+    ) -> None:
         """Raises InvalidError for a manifest that can't be run, and AddressError where nobody can listen."""
-        self._files, self._ended = files, ended
+        self._files, self._ended, self._start = files, ended, start
         self._job: StreamJob = jobs.read(files.job)
         self._board = Board(reporting.starting(self._job))
         self._driver: Driver | None = None
@@ -58,7 +63,7 @@ class Process:
     def run(self) -> None:
         """Until it is asked to end."""
         page = Page(self._board, self._decisions, self._deciding)
-        self.server.start(Answers(self._board, self._grant, self._decisions, page.gets).paths)
+        self.server.start(Answers(self._board, self._grant, self._order, self._decisions, page.gets).paths)
         page.start()
         job = self._job.metadata
         _log.info("drives job %s/%s; answers on http://%s", job.namespace, job.name, self.server.address)
@@ -76,7 +81,7 @@ class Process:
         """The driver, as soon as a broker answers; None if it was asked to end before."""
         while not self._ended():
             try:
-                self._driver = Driver(self._files, self._job)
+                self._driver = Driver(self._files, self._job, self._start)
             except TerminalError:
                 raise
             except SpillwayError as error:
@@ -94,6 +99,12 @@ class Process:
         if self._driver is not None:
             self._driver.grant(workers)
 
+    def _order(self, order: SwitchOrder) -> SwitchAnswer:
+        if self._driver is None:
+            sentence = "the driver has not begun yet; ask again in a moment"
+            return SwitchAnswer(VERSION, False, (), order.to, sentence)
+        return self._driver.order(order)
+
     def _decisions(self) -> list[Mapping[str, Any]]:
         return list(self._driver.recorder.decisions) if self._driver is not None else []
 
@@ -107,7 +118,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logs.begin("driver")
     asked = Asked()
     try:
-        Process(Files(given.job, given.code, given.secret), given.host, given.port, asked).run()
+        start = functools.partial(_spark, given.spark) if given.spark else None
+        Process(Files(given.job, given.code, given.secret), given.host, given.port, asked, start).run()
     except DeposedError as error:
         _log.warning("%s", error)
         return DEPOSED
@@ -119,6 +131,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _log.error("%s", error)
         return FAILED
     return ENDED
+
+
+def _spark(master: str) -> Runner:
+    """A warm Spark; imported only where it is wanted."""
+    from spillway.runtime.batch.spark import Spark
+
+    return Spark(master)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -138,6 +157,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--code", type=Path, metavar="DIR", help="the directory with the user's Python functions")
     parser.add_argument("--secret", type=Path, metavar="DIR", help="the directory with the credentials for Kafka")
+    parser.add_argument(
+        "--spark",
+        metavar="MASTER",
+        help="where micro-batches run, such as local[2]; without it everything runs record by record",
+    )
     parser.add_argument("--host", default="127.0.0.1", help="where to answer HTTP (default: %(default)s)")
     parser.add_argument("--port", type=int, default=0, metavar="N", help="on this port (default: 0, any that is free)")
     return parser

@@ -7,7 +7,7 @@ measured; 0 is what was measured to be nothing.
 from __future__ import annotations
 
 import enum
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -327,6 +327,45 @@ class Grant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     workers: Annotated[int, msgspec.Meta(ge=0, le=MOST_WORKERS)]
 
 
+class SwitchOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a person wants to run in another paradigm.
+
+    Attributes:
+        version: of this format.
+        operators: these, and all that are fused with them.
+        to: batch, or record.
+        dry_run: only say what would be done.
+    """
+
+    version: Annotated[int, msgspec.Meta(ge=VERSION, le=VERSION)]
+    operators: Annotated[
+        tuple[Annotated[str, msgspec.Meta(min_length=1, max_length=253)], ...],
+        msgspec.Meta(min_length=1, max_length=1000),
+    ]
+    to: Literal["batch", "record"]
+    dry_run: bool = False
+
+
+class SwitchAnswer(msgspec.Struct, frozen=True):
+    """What becomes of an order.
+
+    Attributes:
+        version: of this format.
+        done: whether it is carried out.
+        operators: all that change their paradigm.
+        to: batch, or record.
+        sentence: what is done, or what would be; or why nothing is, and what to do about that.
+    """
+
+    version: int
+    done: bool
+    operators: tuple[str, ...]
+    to: str
+    sentence: str
+
+
 encode = msgspec.json.Encoder().encode
 observation = msgspec.json.Decoder(Observation).decode
 grant = msgspec.json.Decoder(Grant).decode
+switch_order = msgspec.json.Decoder(SwitchOrder).decode
+switch_answer = msgspec.json.Decoder(SwitchAnswer).decode

@@ -38,8 +38,8 @@ class PlanError(TerminalError):
 def problem(job: StreamJob, counts: Mapping[str, int]) -> Problem:
     """What planning is asked; `counts` are the partitions of the user's topics.
 
-    Everything is pinned to the record paradigm, whatever the manifest says: this driver runs no batch engine, and a
-    plan that counted on one would be no plan.
+    Everything is pinned to the record paradigm: slots are planned for what they have to do alone, and that a burst is
+    worked off in batches is for `switching` to decide.
     """
     spec = job.spec
     asked = jobs.problem(job, {stream.name: RATE for stream in spec.streams})
@@ -193,6 +193,14 @@ def retuned(plan: messages.Plan, planned: planning.Plan) -> messages.Plan | None
     if not changed:
         return None
     return msgspec.structs.replace(plan, segments=tuple(segments))
+
+
+def switched(plan: messages.Plan, paradigms: Mapping[str, Paradigm]) -> messages.Plan | None:
+    """The plan with other paradigms for some segments; None if it has them already."""
+    segments = tuple(
+        msgspec.structs.replace(one, paradigm=paradigms.get(one.name, one.paradigm)) for one in plan.segments
+    )
+    return None if segments == plan.segments else msgspec.structs.replace(plan, segments=segments)
 
 
 def _differ(one: float, other: float) -> bool:

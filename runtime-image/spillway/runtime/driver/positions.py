@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer, IsolationLevel, KafkaException, TopicPartition
 from confluent_kafka.admin import OffsetSpec
 
 from spillway.controllers.protocol.values import Partition
@@ -41,19 +41,32 @@ class Positions:
             for number, position in known.items()
         }
 
-    def ends(self, places: Iterable[tuple[Partition, str]]) -> dict[Partition, int]:
-        """Where the topics of partitions end."""
+    def ends(self, places: Iterable[tuple[Partition, str]], *, committed: bool = False) -> dict[Partition, int]:
+        """Where the topics of partitions end; `committed`: where what can be read ends, ahead of open transactions."""
         asked = {place: (topic, place.number) for place, topic in places}
-        found = self._listed(asked.values(), OffsetSpec.latest())
+        isolation = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
+        found = self._listed(asked.values(), OffsetSpec.latest(), isolation)
         return {place: found[where] for place, where in asked.items()}
 
-    def _listed(self, where: Iterable[tuple[str, int]], spec: OffsetSpec) -> dict[tuple[str, int], int]:
+    def bounds(self, places: Sequence[tuple[Partition, str]]) -> dict[Partition, tuple[int, int]]:
+        """Where the topics of partitions begin, and where what can be read of them ends."""
+        begins = self._listed([(topic, place.number) for place, topic in places], OffsetSpec.earliest())
+        ends = self.ends(places, committed=True)
+        return {place: (begins[topic, place.number], ends[place]) for place, topic in places}
+
+    def _listed(
+        self,
+        where: Iterable[tuple[str, int]],
+        spec: OffsetSpec,
+        isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
+    ) -> dict[tuple[str, int], int]:
         asked = {TopicPartition(topic, number): spec for topic, number in where}
         found = {}
         for topic in {at.topic for at in asked}:
             # Else the client would hear of partitions that were added when it asks by itself, every ten seconds.
             self._admin.list_topics(topic, timeout=PATIENCE)
-        for at, answer in (self._admin.list_offsets(asked, request_timeout=PATIENCE) if asked else {}).items():
+        answers = self._admin.list_offsets(asked, isolation_level=isolation, request_timeout=PATIENCE) if asked else {}
+        for at, answer in answers.items():
             try:
                 found[at.topic, at.partition] = answer.result(timeout=2 * PATIENCE).offset
             except (KafkaException, TimeoutError) as error:

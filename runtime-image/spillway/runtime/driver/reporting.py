@@ -62,7 +62,7 @@ def view(driver: Driver) -> View:
     programs = driver.catalogue.planned(state)
     slots = telling.slots(state, driver.reports, seen, driver.silent, driver.leaving)
     resting = {place for place, aim in (driver.change.aims if driver.change else {}).items() if not aim.runs}
-    resting |= {place for place in _places(state) if driver.rests(place)}
+    resting |= {place for place in _places(state) if driver.rests(place) or driver.batching.works(place)}
     idle = telling.idle(state, seen, programs, resting)
     leads = driver.leading.me.leads
     present = sum(not slot.silent for slot in slots)
@@ -91,7 +91,7 @@ def view(driver: Driver) -> View:
         granted=driver.granted,
         plan=telling.plan(state),
         slots=slots,
-        segments=telling.segments(state, seen, programs),
+        segments=telling.segments(state, seen, programs, driver.paradigms),
         latency=telling.promise(job.spec.latency, seen),
         rate_in=telling.rate_in(seen),
         letters=observing.letters(driver.reports, living),
@@ -99,6 +99,7 @@ def view(driver: Driver) -> View:
         recommended=telling.recommended(decision.provision if decision else None, job.spec.execution.workers.slots),
         moves=tuple(driver.journal.moves),
         conditions=conditions,
+        standby=driver.batching.standby.told,
     )
     addresses = {slot.slot: slot.address for slot in slots}
     return View(told, state, programs, addresses, dict(driver.journal.counts), clock())

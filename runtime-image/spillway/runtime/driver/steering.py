@@ -6,28 +6,57 @@ here the two become targets of the leader, less what may not run at all: of a pa
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import math
 from collections.abc import Callable, Collection, Mapping
 
 from spillway.controllers import assignment, rollout, tick
 from spillway.controllers.balancing import Slot
+from spillway.controllers.costmodel.flow import Node
+from spillway.controllers.planning.problem import Problem
 from spillway.controllers.protocol import knowledge
 from spillway.controllers.protocol.knowledge import Target
-from spillway.controllers.protocol.values import Owner, Partition
+from spillway.controllers.protocol.values import ENGINE, Owner, Partition
+from spillway.controllers.provisioning import Arrivals
 from spillway.controllers.switching import measurements
 from spillway.controllers.switching.measurements import Measurement
 from spillway.model.execution import Mode
 from spillway.model.operators import Paradigm
+from spillway.runtime.batch.speed import Line
 from spillway.runtime.driver import observing
 from spillway.runtime.driver.believing import Beliefs
 from spillway.runtime.driver.observing import Seen
 
 _SPAN = datetime.timedelta(seconds=observing.SPAN)
-# What a batch would cost is asked for by decisions that this driver never lets happen: see `plans.problem`.
-_NO_BATCHES = measurements.Costs(datetime.timedelta(seconds=1), datetime.timedelta(milliseconds=50))
+# What a batch costs as long as nobody has tried; without P_O nothing is switched, so it only shows in thresholds.
+_UNTRIED = measurements.Costs(datetime.timedelta(seconds=1), datetime.timedelta(milliseconds=50))
 # Of a slot: what a segment can have at the least, however busy all others are.
 LEFT = 0.1
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Batches:
+    """What is known of a segment as to batches.
+
+    Attributes:
+        can: whether it could run in batches now.
+        pinned: what the manifest says.
+        runs: the paradigm in which it runs.
+        line: what batches take, if that was measured.
+        came: what arrived while batches had it; None where slots have it, who know that themselves.
+        queue: messages that wait in front of batches; None as long as nobody has looked, or slots have it.
+    """
+
+    can: bool
+    pinned: Paradigm = Paradigm.AUTO
+    runs: Paradigm = Paradigm.RECORD
+    line: Line | None = None
+    came: Arrivals | None = None
+    queue: int | None = None
+
+
+_NEVER = Batches(can=False, pinned=Paradigm.RECORD)
 
 
 def owners(
@@ -64,6 +93,7 @@ def observation(
     loads: Mapping[Partition, float | None],
     slots: tuple[assignment.Owner, ...],
     owned: Mapping[Partition, Slot],
+    batches: Mapping[str, Batches],
 ) -> tick.Observation:
     """What a tick decides upon.
 
@@ -74,23 +104,55 @@ def observation(
         loads: of every partition that shall run.
         slots: all that there are.
         owned: who has what.
+        batches: by segment, what is known as to batches.
+
+    The capacity of a segment is what slots can do that have also to take what comes of it: with more of its input,
+    those behind it have more to do, too.
     """
     now = datetime.datetime.fromtimestamp(seen.at, datetime.UTC)
     problem = beliefs.problem
     nodes, measured = [], {}
-    busy = math.fsum(work.busy for work in seen.works.values())
     for node in beliefs.segments:
         reads = tuple(name for o in node.inputs if (name := problem.flow.owners[o].name) not in problem.topics)
-        work, each = seen.works.get(node.name), beliefs.each(node.name)
+        work = seen.works.get(node.name)
         gain = work.left / work.came if work and work.came > 0 else None
-        nodes.append(measurements.Node(node.name, reads, pinned=Paradigm.RECORD, batchable=False, selectivity=gain))
-        if work is not None and each is not None and work.lag is not None:
-            left = max(len(slots) - (busy - work.busy), work.busy, LEFT)
-            measured[node.name] = Measurement(now, _SPAN, work.came, work.lag, left * each, _NO_BATCHES)
+        of = batches.get(node.name, _NEVER)
+        nodes.append(
+            measurements.Node(node.name, reads, paradigm=of.runs, pinned=of.pinned, batchable=of.can, selectivity=gain)
+        )
+        through = beliefs.through(node.name)
+        if through is None:
+            continue
+        cost, theirs = through
+        others = math.fsum(one.busy for name, one in seen.works.items() if name not in theirs)
+        capacity = max(len(slots) - others, LEFT) / cost
+        if found := _measured(work, of, _came(node, problem, seen, topics), capacity, now):
+            measured[node.name] = found
     arrivals = {node.name: seen.arrivals.get(topics.get(node.name, "")) for node in problem.flow.sources}
     can_grow = len(slots) < problem.room.slots
     operators = measurements.Observation(tuple(nodes), measured, can_grow)
     return tick.Observation(operators, arrivals, loads, slots, owned)
+
+
+def _came(node: Node, problem: Problem, seen: Seen, topics: Mapping[str, str]) -> Arrivals | None:
+    """What arrives at the topic of the user that a segment reads; None if it reads none, or that is not known."""
+    sources = [name for o in node.inputs if (name := problem.flow.owners[o].name) in problem.topics]
+    known = [seen.arrivals.get(topics.get(name, "")) for name in sources]
+    return known[0] if len(known) == 1 else None
+
+
+def _measured(
+    work: observing.Work | None, of: Batches, came: Arrivals | None, capacity: float, now: datetime.datetime
+) -> Measurement | None:
+    """What is known of the queue in front of a segment, in whichever paradigm it runs."""
+    came = of.came or came
+    queue = of.queue if of.queue is not None else work.lag if work else None
+    if queue is None or (came is None and work is None):
+        return None
+    rate = came.rate if came else work.came if work else 0.0
+    span, at = (came.span, came.at) if came else (_SPAN, now)
+    costs = of.line.costs(rate) if of.line else _UNTRIED
+    return Measurement(at, span, rate, queue, capacity, costs, of.line.capacity if of.line else None)
 
 
 def owned(decision: assignment.Assignment, mode: Mode) -> dict[Partition, Slot]:
@@ -104,14 +166,22 @@ def owned(decision: assignment.Assignment, mode: Mode) -> dict[Partition, Slot]:
 
 
 def targets(
-    change: rollout.Rollout, owners: Mapping[Partition, Slot], resting: Callable[[Partition], bool]
+    change: rollout.Rollout,
+    owners: Mapping[Partition, Slot],
+    batched: Collection[str],
+    resting: Callable[[Partition], bool],
 ) -> dict[Partition, Target]:
-    """Where each partition shall be; one that shall run, and has nobody to, stays where it is."""
+    """Where each partition shall be; one that shall run, and has nobody to, stays where it is.
+
+    `batched` are the segments that shall run in batches, and can.
+    """
     found = {}
     for place, aim in change.aims.items():
         slot = owners.get(place)
         if not aim.runs or resting(place):
             found[place] = Target(None, aim.program)
+        elif place.segment in batched:
+            found[place] = Target(ENGINE, aim.program)
         elif slot is not None:
             found[place] = Target(slot.name, aim.program)
     return found

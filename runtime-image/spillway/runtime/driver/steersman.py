@@ -13,12 +13,15 @@ from spillway.controllers import tick
 from spillway.controllers.balancing import Slot
 from spillway.controllers.protocol import knowledge, messages
 from spillway.controllers.protocol.values import Owner, Partition
+from spillway.controllers.switching.verdicts import Action
 from spillway.model.execution import Mode, Policy
+from spillway.model.operators import Paradigm
 from spillway.model.streamjob import Spec, StreamJob
 from spillway.runtime.driver import plans, steering
 from spillway.runtime.driver.believing import Beliefs
 from spillway.runtime.driver.hands import Hands
 from spillway.runtime.driver.observing import Seen
+from spillway.runtime.driver.steering import Batches
 
 # Seconds between two plans that differ in frames alone; each stays in the log for a while.
 RETUNE = 10.0
@@ -31,6 +34,8 @@ class Steersman:
         decision: the last one; None before there is one.
         owners: who shall have what.
         why: by partition, why it was moved last.
+        paradigms: by segment, in which it shall run, where that was decided.
+        switched: by segment, why that was decided.
     """
 
     def __init__(self, hands: Hands) -> None:
@@ -45,6 +50,8 @@ class Steersman:
         self.decision: tick.Decision | None = None
         self.owners: Mapping[Partition, Slot] = {}
         self.why: dict[Partition, str] = {}
+        self.paradigms: dict[str, Paradigm] = {}
+        self.switched: dict[str, str] = {}
 
     def planned(self, plan: messages.Plan, job: StreamJob, counts: Mapping[str, int]) -> None:
         """This plan holds. Other programs are other segments, so all that was learnt is forgotten."""
@@ -61,12 +68,13 @@ class Steersman:
         me: knowledge.Leader,
         loads: Mapping[Partition, float | None],
         slots: tuple[Collection[Owner], Collection[Owner], int | None],
+        batches: Mapping[str, Batches],
         policy: Policy,
     ) -> None:
         """Decide about what was seen, unless the last decision is still being thought about.
 
-        `loads` are those of all partitions that shall run; `slots` are the silent ones, those that leave, and the
-        workers that are granted.
+        `loads` are those of all partitions that slots shall have; `slots` are the silent ones, those that leave, and
+        the workers that are granted.
         """
         beliefs = self._beliefs
         if beliefs is None or self._thinking:
@@ -75,7 +83,7 @@ class Steersman:
         self._learnt = seen.at
         there = steering.owners(me, *slots)
         owned = steering.current(me, {owner.slot for owner in there})
-        observation = steering.observation(seen, beliefs, self._topics, loads, there, owned)
+        observation = steering.observation(seen, beliefs, self._topics, loads, there, owned, batches)
         problem, history = beliefs.problem, self._history
         now = datetime.datetime.fromtimestamp(seen.at, datetime.UTC)
         self._thinking = True
@@ -94,11 +102,24 @@ class Steersman:
             self._tuned = now
         return found
 
+    def order(self, segments: Collection[str], to: Paradigm) -> None:
+        """A person wants them to run so."""
+        self.paradigms |= dict.fromkeys(segments, to)
+        self.switched |= dict.fromkeys(segments, "somebody asked for it")
+
+    def give_up(self, segment: str, why: str) -> None:
+        """A segment can't run in batches after all."""
+        self.paradigms[segment] = Paradigm.RECORD
+        self.switched[segment] = f"back to record by record: {why}"
+
     def _decided(self, decision: tick.Decision, beliefs: Beliefs, mode: Mode) -> None:
         self._thinking = False
         if beliefs is not self._beliefs:
             return  # of another plan
         self.decision, self._history = decision, decision.history
+        if decision.switch.to is not None and decision.switch.action is not Action.ADVISE:
+            self.paradigms |= dict.fromkeys(decision.switch.operators, decision.switch.to)
+            self.switched |= dict.fromkeys(decision.switch.operators, decision.switch.sentence)
         beliefs.planned(decision.provision.plan)
         self.owners = steering.owned(decision.assignment, mode)
         self.why |= {move.partition: move.reason.meaning for move in decision.assignment.moves}

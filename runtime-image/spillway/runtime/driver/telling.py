@@ -10,9 +10,11 @@ from spillway.controllers.protocol import log
 from spillway.controllers.protocol.values import Holding, Owner, Partition
 from spillway.controllers.provisioning import Provision
 from spillway.model.execution import Latency as Promised
+from spillway.model.operators import Paradigm
 from spillway.runtime.driver import observation, observing
 from spillway.runtime.driver.conditions import Kind, Reason, condition
 from spillway.runtime.driver.observing import Rates, Seen
+from spillway.runtime.driver.paradigms import Paradigms
 from spillway.runtime.driver.reports import Reports
 from spillway.runtime.programs.program import Program
 from spillway.runtime.telemetry import Latency
@@ -70,7 +72,9 @@ def slots(
     return tuple(found)
 
 
-def segments(state: log.State, seen: Seen, programs: Mapping[str, Program]) -> tuple[observation.Segment, ...]:
+def segments(
+    state: log.State, seen: Seen, programs: Mapping[str, Program], paradigms: Paradigms
+) -> tuple[observation.Segment, ...]:
     """The segments of the plan, at work."""
     found = []
     for one in state.plan.segments if state.plan else ():
@@ -79,6 +83,7 @@ def segments(state: log.State, seen: Seen, programs: Mapping[str, Program]) -> t
         program = programs.get(one.name)
         steps = [step.name for step in program.steps] if program else []
         operators = tuple(_operator(name, work.flows.get(name) if work else None) for name in steps)
+        known = paradigms.known.get(one.name)
         found.append(
             observation.Segment(
                 one.name,
@@ -90,6 +95,8 @@ def segments(state: log.State, seen: Seen, programs: Mapping[str, Program]) -> t
                 work.working if work else 0,
                 moving,
                 operators,
+                known.runs if known else Paradigm.RECORD,
+                paradigms.batch(one.name),
             )
         )
     return tuple(found)

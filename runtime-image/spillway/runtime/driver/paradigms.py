@@ -1,0 +1,197 @@
+"""In which paradigm each segment runs and may run, for everybody in the driver who has to know."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import datetime
+import time
+from collections.abc import Mapping
+
+from spillway.controllers.protocol import log
+from spillway.controllers.protocol.values import ENGINE, Partition
+from spillway.controllers.provisioning import Arrivals
+from spillway.model.operators import Paradigm
+from spillway.model.streamjob import Spec
+from spillway.runtime import task
+from spillway.runtime.driver import observation
+from spillway.runtime.driver.batching import Batching
+from spillway.runtime.driver.observing import Seen, Work
+from spillway.runtime.driver.shadows import Case, Shadows
+from spillway.runtime.driver.steering import Batches
+from spillway.runtime.programs.program import Program
+
+# Seconds over which arrivals are counted while batches have the input, and at the least: batches look at it a few times
+# a second.
+SPAN, LEAST = 1.0, 0.4
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Seen:
+    """How far the input of a segment reached in so many partitions, and how far batches had come."""
+
+    at: float
+    partitions: int
+    end: int
+    position: int
+
+
+class Paradigms:
+    """Looks with each tick.
+
+    Attributes:
+        known: by segment, what is known as to batches.
+        batched: the segments that shall run in batches, and can.
+        cannot: by segment, why it never runs in batches.
+    """
+
+    def __init__(self, batching: Batching, shadows: Shadows) -> None:
+        self._batching, self._shadows = batching, shadows
+        self.known: Mapping[str, Batches] = {}
+        self.batched: frozenset[str] = frozenset()
+        self._seen: dict[str, collections.deque[_Seen]] = {}
+        self._inputs: dict[str, str] = {}  # topics by segment
+        self.cannot: Mapping[str, str] = {}
+
+    def close(self) -> None:
+        """No more looks."""
+        self._shadows.close()
+
+    def look(self, state: log.State, programs: Mapping[str, Program], spec: Spec, now: float) -> None:
+        """What can run in batches, what does, and what batches would do."""
+        plan, standby = state.plan, self._batching.standby
+        if plan is None:
+            return
+        segments = {one.name: one for one in plan.segments if one.name in programs}
+        pins = {name: pinned(programs[name], spec) for name in segments}
+        self.cannot = {name: why for name in segments if (why := self._batching.can(programs[name], spec))}
+        may = [name for name in segments if name not in self.cannot and pins[name] is not Paradigm.RECORD]
+        if may and spec.execution.executors.max > 0 and (spec.execution.executors.min > 0 or self._is_wanted(state)):
+            standby.want()
+        standby.measure()
+        warm = standby.runner is not None
+        self.batched = frozenset(n for n in may if warm and segments[n].paradigm is Paradigm.BATCH)
+        self._inputs = {
+            name: port.source.topic
+            for name in segments
+            if (port := task.source_of(programs[name])) is not None and port.source is not None
+        }
+        self._count(segments)
+        cases = [
+            Case(name, programs[name], self._inputs[name], segments[name].partitions)
+            for name in may
+            if not self._batching.has(name) and segments[name].program == programs[name].id
+        ]
+        self._shadows.step(cases)
+        self.known = {
+            name: Batches(
+                warm and name in may,
+                pins[name],
+                self._runs(state, name, segments[name].partitions, segments[name].paradigm),
+                self._batching.speed(one.program).line if self._shadows.known(one.program) else None,
+                self._came(name, now),
+                self._batching.waiting(name),
+            )
+            for name, one in segments.items()
+        }
+
+    def wanted(self, decided: Mapping[str, Paradigm]) -> dict[str, Paradigm]:
+        """By segment, in which paradigm it shall run: as pinned, else as decided."""
+        found = {}
+        for name, of in self.known.items():
+            if of.pinned is Paradigm.RECORD or name in self.cannot:
+                found[name] = Paradigm.RECORD
+            elif of.pinned is Paradigm.BATCH:
+                found[name] = Paradigm.BATCH
+            elif name in decided:
+                found[name] = decided[name]
+        return found
+
+    def added(self, seen: Seen) -> Seen:
+        """What was measured, with what batches do."""
+        works, arrivals = dict(seen.works), dict(seen.arrivals)
+        for name, of in self.known.items():
+            mine = self._batching.has(name)
+            if not mine:
+                continue
+            before = works.get(name, Work())
+            working = sum(work.processes for work in mine)
+            works[name] = dataclasses.replace(
+                before,
+                came=before.came + self._went(name),
+                lag=(before.lag or 0) + (of.queue or 0),
+                working=before.working + working,
+            )
+            if of.came is not None and name in self._inputs:
+                arrivals[self._inputs[name]] = of.came
+        return dataclasses.replace(seen, works=works, arrivals=arrivals)
+
+    def batch(self, segment: str) -> observation.Batch | None:
+        """The last batch of a segment, for people."""
+        last, of = self._batching.lasts.get(segment), self.known.get(segment)
+        if last is None:
+            return None
+        line = of.line if of else None
+        rate = of.came.rate if of and of.came else 0.0
+        interval = line.interval(rate) * 1e3 if line else last.seconds * 1e3
+        return observation.Batch(last.at, last.records, last.seconds, interval, line.capacity if line else None)
+
+    @staticmethod
+    def _is_wanted(state: log.State) -> bool:
+        """Whether something has to run in batches, though nothing is kept warm."""
+        return bool(state.intents) or any(
+            one.paradigm is Paradigm.BATCH for one in (state.plan.segments if state.plan else ())
+        )
+
+    @staticmethod
+    def _runs(state: log.State, name: str, partitions: int, planned: Paradigm) -> Paradigm:
+        """Where all partitions are; while some are on their way, where they come from."""
+        owners = [state.owner(Partition(name, number)) for number in range(partitions)]
+        there = sum(owner is not None and owner.slot == ENGINE for owner in owners)
+        if there in (0, partitions):
+            return Paradigm.BATCH if there else Paradigm.RECORD
+        return Paradigm.RECORD if planned is Paradigm.BATCH else Paradigm.BATCH
+
+    def _count(self, segments: Mapping[str, object]) -> None:
+        """How far the inputs of what batches have reach now."""
+        for name in segments:
+            mine = self._batching.has(name)
+            if not mine or self._batching.waiting(name) is None:
+                self._seen.pop(name, None)
+                continue
+            ends = [self._batching.ends[work.partition] for work in mine]
+            at = min(at for at, _ in ends)
+            known = self._seen.setdefault(name, collections.deque(maxlen=64))
+            if known and known[-1].partitions != len(mine):
+                known.clear()
+            end, position = sum(end for _, end in ends), sum(work.position for work in mine)
+            if not known or at > known[-1].at:
+                known.append(_Seen(at, len(mine), end, position))
+            while len(known) > 2 and at - known[1].at >= SPAN:
+                known.popleft()
+
+    def _came(self, name: str, now: float) -> Arrivals | None:
+        known = self._seen.get(name)
+        if not known or known[-1].at - known[0].at < LEAST:
+            return None
+        seconds = known[-1].at - known[0].at
+        rate = max(0, known[-1].end - known[0].end) / seconds
+        at = datetime.datetime.fromtimestamp(now - (time.monotonic() - known[-1].at), datetime.UTC)
+        return Arrivals(at, datetime.timedelta(seconds=seconds), rate)
+
+    def _went(self, name: str) -> float:
+        """Records per second that batches have taken in."""
+        known = self._seen.get(name)
+        if not known or known[-1].at - known[0].at < LEAST:
+            return 0.0
+        return max(0, known[-1].position - known[0].position) / (known[-1].at - known[0].at)
+
+
+def pinned(program: Program, spec: Spec) -> Paradigm:
+    """What the manifest says of the operators of a program: one that has to run record by record keeps all of them."""
+    by_name = {operator.name: operator for operator in spec.operators}
+    said = {by_name[step.name].paradigm or spec.execution.paradigm for step in program.steps if step.name in by_name}
+    said = said or {spec.execution.paradigm}
+    if Paradigm.RECORD in said:
+        return Paradigm.RECORD
+    return Paradigm.BATCH if Paradigm.BATCH in said else Paradigm.AUTO

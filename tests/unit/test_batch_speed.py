@@ -1,0 +1,53 @@
+"""What is known of batches from those that have run."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from spillway.runtime.batch import speed
+from spillway.runtime.batch.speed import Batch, Line, Speed
+
+
+def learnt(fixed: float, capacity: float, sizes: list[int], noise: float = 0.0) -> Line:
+    """What is known after batches of these sizes, each off by up to `noise` of its time."""
+    dice, found = random.Random(7), Speed()  # noqa: S311 (reproducible, no secret)
+    for size in sizes:
+        found.learn(Batch(size, (fixed + size / capacity) * (1 + dice.uniform(-noise, noise))))
+    assert found.line is not None
+    return found.line
+
+
+@pytest.mark.parametrize(("fixed", "capacity"), [(0.05, 100_000.0), (0.2, 5_000.0), (0.0, 1_000_000.0)])
+def test_batches_of_different_sizes_tell_what_one_takes_and_how_fast_records_go_through(
+    fixed: float, capacity: float
+) -> None:
+    line = learnt(fixed, capacity, [1_000, 10_000, 50_000, 1_000, 20_000])
+    assert line.fixed == pytest.approx(fixed, abs=1e-9)
+    assert line.capacity == pytest.approx(capacity)
+
+
+def test_times_that_are_off_by_a_tenth_give_a_rate_that_is_off_by_no_more_than_a_fifth() -> None:
+    line = learnt(0.05, 100_000.0, [1_000, 10_000, 50_000, 1_000, 20_000] * 4, noise=0.1)
+    assert line.capacity == pytest.approx(100_000.0, rel=0.2)
+
+
+def test_batches_that_are_all_alike_are_not_taken_for_faster_than_they_were() -> None:
+    line = learnt(0.05, 100_000.0, [5_000] * 9)
+    assert line.capacity <= 5_000 / (0.05 + 0.05) * 1.0001
+
+
+def test_what_makes_no_sense_is_not_learnt() -> None:
+    found = Speed()
+    for batch in (Batch(0, 0.1), Batch(10, 0.0), Batch(10, float("nan")), Batch(10, float("inf"))):
+        found.learn(batch)
+    assert found.line is None
+
+
+def test_the_interval_grows_with_the_load_and_ends_where_batches_cannot_keep_up() -> None:
+    line = Line(0.05, 100_000.0)
+    assert line.interval(0) == speed.SHORTEST
+    assert line.interval(50_000) == pytest.approx(0.1)
+    assert line.interval(100_000) == line.interval(10**9) == speed.LONGEST
+    assert line.costs(50_000).interval.total_seconds() == pytest.approx(0.1)
