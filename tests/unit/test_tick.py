@@ -132,6 +132,20 @@ def test_partitions_without_an_owner_get_one_at_once_and_those_that_only_weigh_w
     assert [bool(made.assignment.moves) for made in (first, again, due)] == [True, False, True]
 
 
+def test_a_slot_that_joins_after_others_does_not_wait_for_its_share() -> None:
+    calm = _run(CALM, 10, History())
+    now = NOON + 10 * TICK
+    heavy = dict.fromkeys(PARTITIONS, Slot(0, 0))
+    first = tick.decide(_observed(CALM, now, current=heavy), PROBLEM, Policy(), calm.history, now)
+    owned, later = dict(first.assignment.owners), now + TICK
+    more = dataclasses.replace(_observed(CALM, later, current=owned), owners=assignment.slots(3, 1))
+    found = tick.decide(more, PROBLEM, Policy(), first.history, later)
+    again = tick.decide(more, PROBLEM, Policy(), found.history, later + TICK)
+
+    assert {move.target for move in found.assignment.moves} == {Slot(2, 0)}
+    assert not again.assignment.moves or again.history.evened == found.history.evened
+
+
 def test_silence_changes_nothing_and_asks_for_nothing() -> None:
     calm = _run(CALM, 20, History())
     now = NOON + 40 * TICK

@@ -2,7 +2,7 @@
 
     switching     which range of operators changes its paradigm     at once: a burst can't wait for a plan
     provisioning  which plan holds, and how much it asks for        when load, paradigms or costs have changed
-    assignment    which owner gets which partitions                 when owners came or went, else every `EVEN`
+    assignment    which owner gets which partitions                 when slots came or went, else every `EVEN`
 
 `sizing` makes an action of what is asked for; it belongs to whoever can start and stop pods or processes.
 """
@@ -61,12 +61,16 @@ class Observation:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class History:
-    """What is remembered between ticks. `visiting` are operators that went to batches for a burst."""
+    """What is remembered between ticks.
+
+    `visiting` are operators that went to batches for a burst; `slots` those that there were.
+    """
 
     switching: verdicts.History = dataclasses.field(default_factory=verdicts.History)
     provisioning: provisioning.History = dataclasses.field(default_factory=provisioning.History)
     visiting: frozenset[str] = frozenset()
     evened: datetime.datetime | None = None
+    slots: frozenset[Slot] = frozenset()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -120,8 +124,9 @@ def decide(
         history.provisioning,
         now,
     )
-    assigned, evened = _assignment(observation, history.evened, now)
-    history = History(switch.history, provision.history, visiting, evened)
+    assigned, evened = _assignment(observation, history, now)
+    slots = frozenset(owner.slot for owner in observation.owners)
+    history = History(switch.history, provision.history, visiting, evened, slots)
     return Decision(_reason(switch, provision, assigned), switch, provision, assigned, history)
 
 
@@ -145,10 +150,15 @@ def _running(operators: measurements.Observation, visiting: frozenset[str], hist
 
 
 def _assignment(
-    observation: Observation, evened: datetime.datetime | None, now: datetime.datetime
+    observation: Observation, history: History, now: datetime.datetime
 ) -> tuple[Assignment, datetime.datetime | None]:
-    """Who owns what; moves only for the balance wait until the last ones are `EVEN` ago."""
-    due = evened is None or not datetime.timedelta(0) <= now - evened < EVEN
+    """Who owns what; moves only for the balance wait until the last ones are `EVEN` ago, but not for who has joined.
+
+    Slots of one resize join one after the other: who is a moment later would have nothing to do for ten seconds.
+    """
+    evened = history.evened
+    joined = any(owner.slot not in history.slots for owner in observation.owners)
+    due = joined or evened is None or not datetime.timedelta(0) <= now - evened < EVEN
     margin = assignment.MARGIN if due else assignment.NEVER
     found = assignment.decide(observation.loads, observation.owners, observation.current, margin)
     return found, now if due and found.moves else evened
