@@ -69,6 +69,11 @@ class Emitter:
                 self._current._pending += 1  # noqa: SLF001 - a mark is the emitter's own
                 return
 
+    def know(self, *names: str) -> None:
+        """Learn where the partitions of topics are; else the first message for each waits for that."""
+        for name in names:
+            self._producer.list_topics(name, timeout=clients.PATIENCE)
+
     def tell(self, topic: str, partition: int, key: bytes, value: bytes) -> None:
         """Send what nobody waits for; any thread may. What can't be sent now is not."""
         with contextlib.suppress(BufferError, KafkaException):

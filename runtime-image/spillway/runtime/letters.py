@@ -78,6 +78,7 @@ class Letter(_Entry, frozen=True):
         row: the values, as `codecs.exact` writes them; None where it was not one row that was wrong.
         cut: what was left out because it is too large, in words.
         again: the offset of the letter that was replayed, and failed once more.
+        into: of a row that a batch could not add up: the partition of the edge that it would have gone to.
     """
 
     operator: str
@@ -97,6 +98,7 @@ class Letter(_Entry, frozen=True):
     line: str = ""
     cut: str = ""
     again: int | None = None
+    into: int | None = None
 
     @property
     def is_message(self) -> bool:
@@ -165,6 +167,7 @@ def letter(found: running.Letter, program: Program, partition: int, names: Names
         timestamp=found.timestamp,
         columns=_typed(program, found, side),
         row=None if found.row is None else tuple(exact.written(value) for value in found.row),
+        into=found.into,
     )
 
 
@@ -253,6 +256,8 @@ def _schemas(program: Program, found: running.Letter, side: int) -> Iterator[Sch
     readers = [step for step in program.steps if step.name == operator]
     yield from (step.given[side].schema for step in readers if side < len(step.given))
     yield from (edge.schema for edge in program.edges if edge.label == operator)
+    # A batch adds rows up for the operator that reads them behind an edge.
+    yield from (edge.schema for edge in program.edges if found.into is not None and edge.reader == operator)
     yield from (output.schema for output in program.outputs if output.label == operator)
     # An update has the columns of the node that it comes from, which may be more than its reader takes.
     above = {name for step in readers for name in step.reads}

@@ -23,7 +23,7 @@ from spillway.runtime.tables import aggregation
 # more messages, each with a header of some hundred bytes.
 PART = 500_000
 
-Refused = Callable[[BaseException, int, int, str, Taken], None]
+Refused = Callable[[BaseException, int, int, str, Taken, int], None]
 
 _pack = msgspec.msgpack.Encoder().encode
 
@@ -62,14 +62,13 @@ class Combiner:
         self._by = len(step.operator.aggregate.by)
         self._encode = keys.encoder(column.type for column in aim.keys.columns[: self._by])
 
-    def add(self, rows: Iterable[Row]) -> None:
-        """Add up more rows."""
-        record = self._combiner.record
-        for offset, index, timestamp, *values in rows:
-            try:
-                record(timestamp, tuple(values))
-            except Exception as error:
-                self._refused(error, offset, index, self._name, (timestamp, tuple(self._columns), tuple(values)))
+    def add(self, rows: Iterable[Row], into: int = 0) -> None:
+        """Add up more rows, which would go to this partition of the edge."""
+
+        def refused(error: BaseException, offset: int, index: int, timestamp: int, values: Row) -> None:
+            self._refused(error, offset, index, self._name, (timestamp, tuple(self._columns), values), into)
+
+        self._combiner.fold(rows, refused)
 
     def frames(self, source: reader.Source, program: str, earliest: int) -> Iterator[tuple[int, bytes]]:
         """What all rows of the range come to: frames, each with its partition."""

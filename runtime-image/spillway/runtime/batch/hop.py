@@ -1,41 +1,93 @@
-"""The Python side of a Spark task: works on the ranges that it is given, with clients and programs that stay warm.
+"""Works on ranges in this process, with clients and programs that stay warm from one to the next.
 
-Spark keeps the processes that it runs Python in, so what is made here once serves all batches that come after. A
-process works on one task at a time.
+Spark keeps the processes that it runs Python in, so what is made here once serves all batches that come after. One
+thread at a time may work.
 """
 
 from __future__ import annotations
 
 import functools
-import pickle
-from collections.abc import Iterable, Iterator
+import threading
 
-import pyarrow as pa
-from confluent_kafka import Consumer
+from confluent_kafka import Consumer, KafkaException
 
+from spillway.model.errors import RetryError
 from spillway.runtime import clients, functions
 from spillway.runtime.batch import ranges
-from spillway.runtime.batch.ranges import Order, Range
+from spillway.runtime.batch.ranges import Order, Range, Result, Tools
 from spillway.runtime.clients import Access
 from spillway.runtime.emitter import Emitter
 from spillway.runtime.programs.compiler import Loop
-
-RESULT = "result binary"  # the schema of what a task gives: pickled results
+from spillway.runtime.slots.caution import Caution
+from spillway.runtime.slots.outputs import Outputs
 
 # Programs that stay compiled. A job has a few; two plans of it are alive while a program changes.
 _PROGRAMS = 64
 
 
-class _Made:
+class _Clients:
+    """What one cluster is talked to with."""
+
+    def __init__(self, access: Access) -> None:
+        self._access = access
+        self.consumer: Consumer = clients.restorer(access, "batch")
+        self.outputs = Outputs(access)
+        self._emitters: dict[int, Emitter] = {}
+        self._known: set[tuple[str, str]] = set()
+
+    def emitter(self, batch: int) -> Emitter:
+        """One that sends so many bytes at once."""
+        if batch not in self._emitters:
+            self._emitters[batch] = Emitter(self._access, batch)
+        return self._emitters[batch]
+
+    def know(self, order: Order, emitter: Emitter) -> None:
+        """Have them look for the topics before there is anything to read or to send."""
+        program = order.program
+        if (order.names.prefix, program.id) in self._known:
+            return
+        try:
+            clients.know(self.consumer, order.topic)
+            emitter.know(*(order.names.edge(edge.reader) for edge in program.edges))
+            emitter.know(*(output.topic for output in program.outputs))
+        except KafkaException as error:
+            message = f"no broker says where {order.topic!r} and what comes of it are: {error.args[0].str()}"
+            raise RetryError(message) from None
+        self._known.add((order.names.prefix, program.id))
+
+    def close(self) -> None:
+        """What was not sent is not to be sent: the range is worked on again, maybe while this is still on its way."""
+        for emitter in self._emitters.values():
+            emitter.abandon()
+        self.consumer.close()
+
+
+class _Kept:
     """What a process keeps."""
 
     def __init__(self) -> None:
+        self.lock = threading.Lock()
         self._loops: dict[str, Loop] = {}
-        self._clients: dict[Access, tuple[Consumer, Emitter]] = {}
-        self._known: set[str] = set()
+        self._clients: dict[Access, _Clients] = {}
 
-    def loop(self, order: Order) -> Loop:
-        """The compiled program."""
+    def tools(self, order: Order, caution: Caution | None = None) -> Tools:
+        """Everything that an order needs; raises what is wrong with its functions or topics."""
+        loop = self._loop(order)
+        if order.access not in self._clients:
+            self._clients[order.access] = _Clients(order.access)
+        found = self._clients[order.access]
+        most = found.outputs.limits(order.program)
+        emitter = found.emitter(found.outputs.batch(output.topic for output in order.program.outputs))
+        found.know(order, emitter)
+        return Tools(loop, found.consumer, emitter, most, caution or Caution(None, ()))
+
+    def drop(self, access: Access) -> None:
+        """Clients with which something went wrong are not used again."""
+        found = self._clients.pop(access, None)
+        if found is not None:
+            found.close()
+
+    def _loop(self, order: Order) -> Loop:
         program = order.program
         if program.id not in self._loops:
             if len(self._loops) >= _PROGRAMS:
@@ -44,36 +96,29 @@ class _Made:
             self._loops[program.id] = Loop(program, loaded)
         return self._loops[program.id]
 
-    def clients(self, access: Access, topic: str) -> tuple[Consumer, Emitter]:
-        """A consumer that knows a topic, and a producer."""
-        if access not in self._clients:
-            self._clients[access] = clients.restorer(access, "batch"), Emitter(access)
-        if topic not in self._known:
-            self._known.add(topic)
-            clients.know(self._clients[access][0], topic)
-        return self._clients[access]
-
 
 @functools.cache
-def _made() -> _Made:
-    return _Made()
+def _kept() -> _Kept:
+    return _Kept()
 
 
-def worker(text: bytes, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Work on the ranges whose numbers come in; `text` is the pickled order with all ranges of the intent."""
-    order, given = pickle.loads(text)  # noqa: S301 - from our own driver
-    for batch in batches:
-        for number in batch.column(0).to_pylist():
-            yield pa.RecordBatch.from_pydict({"result": [pickle.dumps(one(order, given[number]))]})
+def warm(order: Order) -> None:
+    """Make everything that an order needs, so that its first range is as fast as any."""
+    kept = _kept()
+    with kept.lock:
+        try:
+            kept.tools(order)
+        except BaseException:
+            kept.drop(order.access)
+            raise
 
 
-def one(order: Order, given: Range) -> ranges.Result:
-    """Work on one range."""
-    made = _made()
-    consumer, emitter = made.clients(order.access, order.topic)
-    return ranges.work(order, made.loop(order), given, consumer, emitter)
-
-
-def packed(order: Order, given: list[Range]) -> bytes:
-    """What `worker` is handed."""
-    return pickle.dumps((order, given))
+def one(order: Order, given: Range, caution: Caution | None = None) -> Result:
+    """Work on one range; with care, where an earlier process ended at it."""
+    kept = _kept()
+    with kept.lock:
+        try:
+            return ranges.work(order, given, kept.tools(order, caution))
+        except BaseException:
+            kept.drop(order.access)
+            raise

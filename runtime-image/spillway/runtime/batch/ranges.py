@@ -2,15 +2,17 @@
 
 Wherever that is done, it is done alike: the same loop, frames and partitioner as in a slot. What only the batch engine
 knows is handed in, and what has to be stored is handed back. A range that is worked on again, after a task has failed
-or a driver has died, gives the very same frames, which readers skip as far as they have them.
+or a driver has died, gives the very same frames, byte by byte: what is taken at once depends on nothing but the range.
+Readers skip them as far as they have them. Outputs can repeat then, and dead letters, as after a crash of a slot.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from confluent_kafka import Consumer, Message, TopicPartition
 
@@ -25,12 +27,20 @@ from spillway.runtime.commits import Change
 from spillway.runtime.emitter import Emitter
 from spillway.runtime.programs.compiler import Loop
 from spillway.runtime.programs.program import Program
+from spillway.runtime.slots import watch
+from spillway.runtime.slots.caution import Caution
 from spillway.runtime.task import Filling, Send, Task
 
-AT_ONCE = 5_000
+# Messages that are processed at once. Fewer: what each call costs counts for more (a fifth of a short loop, at a
+# hundred). More: processing begins later, while the rest is on its way; and who meets a deadly record takes more of its
+# neighbours one by one.
+AT_ONCE = 1_000
 # Seconds without a record of a range that is known to be there: then the broker is away, and the task is tried again.
 PATIENCE = 30.0
 LOOK = 0.1  # seconds to wait for a message before it is asked how long that has been
+# Dead letters wait for the end of their range, so that a task that fails on the way writes none, and its retry each
+# once. Those of a range of nothing but bad records would fill the memory; so many take some megabytes.
+LETTERS = 10_000
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -63,6 +73,8 @@ class Order:
         aims: by edge, what its rows can be added up for; empty if the intent doesn't combine.
         frame: rows in a frame where rows keep their positions.
         code: the directory with the user's functions.
+        shadow: do all of it, and send nothing: what a batch costs is learnt before one is needed.
+        limit: seconds for one call of a user's function; then it is ended, and its record is a dead letter.
     """
 
     access: Access
@@ -72,6 +84,8 @@ class Order:
     aims: Mapping[str, Aim]
     frame: int
     code: Path | None = None
+    shadow: bool = False
+    limit: float = watch.LIMIT
 
     @property
     def topic(self) -> str:
@@ -87,8 +101,11 @@ class Result:
         number: of the partition.
         changes: what is to be stored with the position.
         messages: that were read.
+        rows: records in them: rows of frames, where it reads an edge.
         letters: dead letters.
+        sent: messages that were sent, dead letters among them; of a shadow, that would have been.
         seconds: that it took, and of those, reading and writing.
+        cpu: seconds of processor time of the process, threads of Kafka's clients included.
     """
 
     number: int
@@ -98,35 +115,67 @@ class Result:
     seconds: float
     reading: float
     writing: float
+    rows: int = 0
+    sent: int = 0
+    cpu: float = 0.0
 
 
-def work(order: Order, loop: Loop, given: Range, consumer: Consumer, emitter: Emitter) -> Result:
+@dataclasses.dataclass(frozen=True, slots=True)
+class Tools:
+    """What ranges are worked on with; it stays warm from one to the next.
+
+    Attributes:
+        loop: the compiled program.
+        consumer, emitter: clients, of which nobody else makes use meanwhile.
+        most: by output, the bytes that a message may have.
+        caution: how messages are taken: all at once, or with care where an earlier process ended.
+    """
+
+    loop: Loop
+    consumer: Consumer
+    emitter: Emitter
+    most: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    caution: Caution = dataclasses.field(default_factory=lambda: Caution(None, ()))
+
+
+def work(order: Order, given: Range, tools: Tools) -> Result:
     """Work on a range; returns once brokers have everything that came of it."""
-    began = time.perf_counter()
-    mine = _Work(order, loop, given, emitter)
+    began, cpu = time.perf_counter(), time.process_time()
+    mine = _Work(order, given, tools)
     messages, reading, mark = 0, 0.0, began
-    for some in _read(mine.task.topic, given, consumer):
+    for some in _read(mine.task.topic, given, tools.consumer):
         reading += time.perf_counter() - mark
-        mine.take(some)
+        mine.process(some)
         messages += len(some)
         mark = time.perf_counter()
     reading += time.perf_counter() - mark
     changes = mine.end()
     mark = time.perf_counter()
-    if not emitter.flush(PATIENCE):
+    if not order.shadow and not tools.emitter.flush(PATIENCE):
         message = f"no broker has taken what came of {mine.task.topic!r} within {PATIENCE:.0f} s"
         raise RetryError(message)
     now = time.perf_counter()
-    return Result(given.number, changes, messages, mine.letters, now - began, reading, now - mark)
+    return Result(
+        given.number,
+        changes,
+        messages,
+        mine.letters,
+        now - began,
+        reading,
+        now - mark,
+        mine.rows,
+        mine.sent,
+        time.process_time() - cpu,
+    )
 
 
 class _Work:
-    """A range on its way."""
+    """A range on its way. What `Caution` knows as a place."""
 
-    def __init__(self, order: Order, loop: Loop, given: Range, emitter: Emitter) -> None:
-        self._given, self._emitter = given, emitter
+    def __init__(self, order: Order, given: Range, tools: Tools) -> None:
+        self._given, self._tools, self._shadow = given, tools, order.shadow
         self._program = order.program
-        self.task = Task(loop, {}, given.number, given.epoch, order.names, order.width)
+        self.task = Task(tools.loop, {}, given.number, given.epoch, order.names, order.width, tools.most)
         sources = (source for edge in order.program.edges for source in edge.sources)
         self.task.fill(Filling(order.frame, dict.fromkeys(sources, PATIENCE)))
         self._origin = Partition(task.origin_of(order.program, self.task.topic), given.number)
@@ -135,40 +184,88 @@ class _Work:
             for edge in order.program.edges
             if (aim := order.aims.get(edge.label)) is not None
         }
-        self.letters = 0
+        self._held: list[Send] = []
+        self.letters = self.sent = 0
         for key, value in given.origins:
             self.task.load(order.names.state(order.program.name), key, value)
 
-    def take(self, messages: Sequence[Message]) -> None:
-        """Run the program over some messages."""
-        self.task.take(messages)
+    @property
+    def partition(self) -> Partition:
+        """As notes of what is being processed name it."""
+        return Partition(self._program.name, self._given.number)
+
+    @property
+    def rows(self) -> int:
+        """Records that came in."""
+        counts = self.task.counts()
+        return sum(counts[port.label].records_in for port in self._program.ports)
+
+    def process(self, messages: list[Message]) -> None:
+        """Run the program over some messages, and send what is ready."""
+        self._tools.caution.take(self, messages)
         for label, (_, combiner) in self._combiners.items():
-            for rows in self.task.waiting(label):
-                combiner.add(rows)
+            for into, rows in enumerate(self.task.waiting(label)):
+                combiner.add(rows, into)
                 rows.clear()
         self._send(whole=False)
+
+    def unseen(self, messages: list[Any]) -> list[Any]:
+        """All of them: ranges don't overlap."""
+        return messages
+
+    def take(self, messages: list[Any]) -> None:
+        """Process messages."""
+        self.task.take(messages)
+
+    def put_aside(self, message: Any, error: Exception) -> None:
+        """Make a dead letter of a message."""
+        self.task.put_aside(message, error)
 
     def end(self) -> tuple[Change, ...]:
         """Send the rest; what is to be stored."""
         given = self._given
         source = reader.Source(self._origin, given.epoch, given.start, given.stop)
         for topic, combiner in self._combiners.values():
-            for number, data in combiner.frames(source, self._program.id, self.task.earliest or 0):
-                self._emitter.send(topic, number, None, data)
+            parts = combiner.frames(source, self._program.id, self.task.earliest or 0)
+            self._hand_over(Send(topic, number, None, data) for number, data in parts)
         self._send(whole=True)
+        self._hand_over(self._held)
         return tuple(self.task.snapshot().changes)
 
     def _send(self, *, whole: bool) -> None:
-        sends: list[Send] = self.task.frames(0.0, whole=whole)
-        sends += [send for _, some, _ in self.task.results() for send in some]
+        self._hand_over(self.task.frames(0.0, whole=whole))
+        for _, some, _ in self.task.results():
+            self._hand_over(some)
         letters = self.task.letters()
         self.letters += len(letters)
-        for send in (*sends, *letters):
-            self._emitter.send(*send)
+        self._held += letters
+        if len(self._held) >= LETTERS:
+            self._hand_over(self._held)
+            self._held.clear()
+        if not self._shadow:
+            self._tools.emitter.serve()
+
+    def _hand_over(self, sends: Iterable[Send]) -> None:
+        made = list(sends)
+        self.sent += len(made)
+        if not self._shadow:
+            self._tools.emitter.send_all(made)
 
 
 def _read(topic: str, given: Range, consumer: Consumer) -> Iterator[list[Message]]:
-    """The messages of a range. Offsets that nobody can read, such as the ends of transactions, may be among them."""
+    """The messages of a range, `AT_ONCE` at a time."""
+    waiting: list[Message] = []
+    for some in _arrived(topic, given, consumer):
+        waiting += some
+        while len(waiting) >= AT_ONCE:
+            yield waiting[:AT_ONCE]
+            del waiting[:AT_ONCE]
+    if waiting:
+        yield waiting
+
+
+def _arrived(topic: str, given: Range, consumer: Consumer) -> Iterator[list[Message]]:
+    """The same as they come. Offsets that nobody can read, such as the ends of transactions, may be among them."""
     consumer.assign([TopicPartition(topic, given.number, given.start)])
     at, deadline = given.start, time.monotonic() + PATIENCE
     while at < given.stop:

@@ -48,6 +48,7 @@ class Letter:
         timestamp: event time of the row; of a message, when it was written.
         columns: those that the operator takes; of a message, key and value.
         row: their values, as they went into the operator; None where it was not one row that was wrong.
+        into: the partition of the edge that the row would have gone to, had a batch not added it up before it was sent.
     """
 
     port: str
@@ -59,6 +60,7 @@ class Letter:
     timestamp: int | None = None
     columns: tuple[str, ...] = ()
     row: Row | None = None
+    into: int | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -150,7 +152,13 @@ class Running:
         self._cost = clock_cost(clock)
 
     def refused(
-        self, error: BaseException, offset: int, index: int, operator: str = "", given: Taken | None = None
+        self,
+        error: BaseException,
+        offset: int,
+        index: int,
+        operator: str = "",
+        given: Taken | None = None,
+        into: int | None = None,
     ) -> None:
         """A row raised: write its letter. Operator and row are found where nobody says them.
 
@@ -166,7 +174,7 @@ class Running:
         operator = operator or (self._owners[number - 1][0] if number else self.port)
         self._errors[operator] = self._errors.get(operator, 0) + 1
         self.letters.append(
-            Letter(self.port, offset, index, operator, _said(error), (number, text), timestamp, columns, row)
+            Letter(self.port, offset, index, operator, _said(error), (number, text), timestamp, columns, row, into)
         )
 
     @staticmethod

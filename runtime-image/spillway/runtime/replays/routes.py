@@ -88,7 +88,8 @@ def _of_row(letter: Letter, program: Program) -> Route:
     for port in program.ports:
         is_edge = port.source is None and not port.combined
         if is_edge and port.into == letter.operator and port.side == letter.side:
-            sentence = f"a frame to segment {program.name!r}, partition {letter.partition}"
+            partition = letter.partition if letter.into is None else letter.into
+            sentence = f"a frame to segment {program.name!r}, partition {partition}"
             return _fitting(letter, Route(Reason.EDGE, sentence, program, port))
     part = rest(program, letter.operator)
     if part is None:

@@ -93,7 +93,8 @@ class Works:
         row = (*at, letter.timestamp, *(given[name] for name in port.schema.names if name in given))
         if route.reason is Reason.EDGE:
             topic, layout = self.names.edge(program.name), Layout(port.schema)
-            return self._framed(topic, letter.partition, layout, port.side, [row], now)
+            partition = letter.partition if letter.into is None else letter.into
+            return self._framed(topic, partition, layout, port.side, [row], now)
         at_work = self._running(program)
         if letter.is_message:
             millis = (letter.timestamp or 0) // 1000

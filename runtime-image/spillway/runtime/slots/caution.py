@@ -8,17 +8,33 @@ letter, and the rest of the job goes on.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Protocol
 
 from spillway.controllers.protocol.values import Partition
 from spillway.model.errors import SpillwayError
 from spillway.runtime.slots.ledger import Ledger
-from spillway.runtime.slots.place import Place
 from spillway.runtime.slots.settings import Suspect
 
 
 class DeadlyError(SpillwayError):
     """A message at which processes ended."""
+
+
+class Place(Protocol):
+    """A partition at work, here or in a batch."""
+
+    @property
+    def partition(self) -> Partition:
+        """Which."""
+
+    def unseen(self, messages: list[Any]) -> list[Any]:
+        """Those of some messages that are to be processed now."""
+
+    def take(self, messages: list[Any]) -> None:
+        """Process messages."""
+
+    def put_aside(self, message: Any, error: Exception) -> None:
+        """Make a dead letter of a message."""
 
 
 class Caution:

@@ -19,7 +19,7 @@ with the group's next update.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from spillway.expressions.relations import Relation
@@ -35,6 +35,8 @@ Key = Any
 Values = tuple[Any, ...]
 Entry = tuple[Any, ...]  # (row as its readers have it, largest event time, state of each aggregate…)
 Partial = tuple[keys.Key, Sequence[Any], int]  # key of the row, state of each aggregate, largest event time
+# The error, the position of the record, its event time, and its values.
+Refused = Callable[[BaseException, int, int, int, Row], None]
 
 
 class Aggregation:
@@ -43,10 +45,12 @@ class Aggregation:
     Attributes:
         stores: the one store that it has.
         record: takes a record (timestamp, row); gives the updates. Generated; where rows come and go, like `update`.
+        fold: takes many records as edges have them, (offset, index, timestamp, column…), and gives nothing.
         late: how many records came too late for their group or for one of their windows.
     """
 
     record: Callable[[int, Row], list[Update]]
+    fold: Callable[[Iterable[Row], Refused], None]
 
     def __init__(
         self,
@@ -56,11 +60,15 @@ class Aggregation:
         *,
         updates: bool | None = None,
         kept: Keeping = MEMORY,
+        folds: bool = False,
     ) -> None:
-        """`updates`: whether rows of the input come and go; by default where it is a table. `kept`: where rows are."""
+        """`updates`: whether rows of the input come and go; by default where it is a table. `kept`: where rows are.
+
+        `folds`: it is only ever asked to `fold`, and for its partials.
+        """
         self._updates = given.is_table if updates is None else updates
         retention = retention_of(operator)
-        loop = loops.Loop(operator, given.schema, updates=self._updates, retention=retention)
+        loop = loops.Loop(operator, given.schema, updates=self._updates, retention=retention, folds=folds)
         self._steps = loop.steps
         self._window = loop.window
         self._time_column = given.schema.names.index("window_start") if self._window and given.is_table else None
@@ -88,6 +96,7 @@ class Aggregation:
             self.record = self._inserted
         else:
             self.record = functions["record"]
+            self.fold = functions.get("fold", self._folded)
 
     # Input.
 
@@ -131,6 +140,14 @@ class Aggregation:
         self._write(inner, (row, last, *states))
         return gone if row == old else [*gone, (last, old, row)]
 
+    def _folded(self, given: Iterable[Row], refused: Refused) -> None:
+        """What `fold` does where a record is in several windows."""
+        for offset, index, timestamp, *values in given:
+            try:
+                self.record(timestamp, tuple(values))
+            except Exception as error:
+                refused(error, offset, index, timestamp, tuple(values))
+
     # Output.
 
     def get(self, key: keys.Key) -> Row | None:
@@ -144,9 +161,13 @@ class Aggregation:
 
     def partials(self) -> list[Partial]:
         """All states with the keys of their rows, in the order of the encoded keys: what another one can `merge`."""
-        width = self._width + (self._window is not None)
-        found = [(entry[0][:width], entry[2:], entry[1]) for entry in self._rows.values()]
+        found = [(self._shown(key), entry[2:], entry[1]) for key, entry in self._rows.items()]
         return sorted(found, key=lambda partial: keys.encode(partial[0]))
+
+    def _shown(self, key: Key) -> keys.Key:
+        """The key as rows have it: a window has an end as well."""
+        parts = (key,) if self._width == 1 else key
+        return parts if self._window is None else (*parts, parts[-1] + self._window.size)
 
     # Updates of the input.
 
@@ -302,4 +323,4 @@ class Aggregation:
 
 def combiner(operator: Operator, given: Relation, result: Relation) -> Aggregation:
     """One that folds the records of a batch; its `partials` are what the aggregation itself merges."""
-    return Aggregation(operator.model_copy(update={"retention": None}), given, result)
+    return Aggregation(operator.model_copy(update={"retention": None}), given, result, folds=True)

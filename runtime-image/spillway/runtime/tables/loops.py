@@ -60,11 +60,14 @@ class Loop:
         window: the windows, if there are any.
     """
 
-    def __init__(self, operator: Operator, schema: Schema, *, updates: bool, retention: int | None) -> None:
+    def __init__(
+        self, operator: Operator, schema: Schema, *, updates: bool, retention: int | None, folds: bool = False
+    ) -> None:
+        """`folds`: whether many records are added up, of which nobody wants to hear one by one."""
         aggregate = operator.aggregate
         assert aggregate is not None  # noqa: S101 - the kind of the operator says so
         self._name = operator.name
-        self._updates = updates
+        self._updates, self._folds = updates, folds
         self._schema = schema
         self.window = Window.of(aggregate)
         self._retention = retention
@@ -94,12 +97,16 @@ class Loop:
         record(timestamp, row): fold a record, and return the updates; or for updates
         place(row): its group, and the values of all arguments,
         shift(states, before, after): take the values of one row back, and add those of another; None for neither.
+        Where that was asked for, and each record is in one group,
+        fold(given, refused): records as edges have them; what can't be added up is told, with its values.
         """
         functions = {"finish": self._finish()}
         if self._updates:
             functions |= {"place": self._place(), "shift": self._shift()}
         else:
             functions["record"] = self._record()
+            if self._folds and (self.window is None or self._tumbles):
+                functions["fold"] = self._fold()
         text = f"def bind({', '.join(bound)}):\n"
         text += "".join(textwrap.indent(function, "    ") for function in functions.values())
         text += f"    return {{{', '.join(f'{name!r}: {name}' for name in functions)}}}\n"
@@ -114,11 +121,15 @@ class Loop:
 
     # Pieces.
 
-    def _values(self) -> tuple[list[str], list[str], list[list[str]]]:
-        """Lines that take a row apart, and names: of the values of the group, of the arguments of each aggregate."""
+    def _values(self, *, apart: bool = True) -> tuple[list[str], list[str], list[list[str]]]:
+        """Lines that take a row apart, and names: of the values of the group, of the arguments of each aggregate.
+
+        Not `apart`: its columns are in variables already.
+        """
         used = [*self._groups, *(term for arguments in self._arguments for term in arguments)]
         needed = {name for term in used for name in terms.columns(term)}
-        lines = [f"c_{column.name} = row[{i}]" for i, column in enumerate(self._schema) if column.name in needed]
+        known = enumerate(self._schema) if apart else ()
+        lines = [f"c_{column.name} = row[{i}]" for i, column in known if column.name in needed]
         variables = {name: f"c_{name}" for name in needed}
 
         def named(term: terms.Term, name: str) -> str:
@@ -187,21 +198,62 @@ class Loop:
             before, lines = "start = end = 0\n", ["nonlocal start, end", *lines]
         return f"{before}def record(timestamp, row):\n" + textwrap.indent("\n".join(lines), "    ") + "\n"
 
+    def _fold(self) -> str:
+        """What `record` does, for many, without what their readers would have to be told."""
+        lines, groups, arguments = self._values(apart=False)
+        states = self._states()
+        finished = [fold.finish(state) for fold, state in zip(self._foldings, states, strict=True)]
+        window = ["nonlocal start, end"] if self.window else []
+        if self.window:
+            lines += self._tumbled()
+        lines += [
+            f"key = {self._key(groups)}",
+            "entry = rows.get(key)",
+            "if entry is None:",
+            "    last = timestamp",
+            *[f"    {state} = z{i}" for i, state in enumerate(states)],
+            "else:",
+            f"    _, last, {', '.join(states)} = entry",
+            "    if timestamp > last:",
+            "        last = timestamp",
+            *[
+                f"{state} = {fold.add(state, values)}"
+                for state, fold, values in zip(states, self._foldings, arguments, strict=True)
+            ],
+            # A total that raises has to do so now, while it is known of which record it is.
+            *[value for value, state in zip(finished, states, strict=True) if value != state],
+            f"rows[key] = (None, last, {', '.join(states)})",
+        ]
+        columns = [f"c_{column.name}" for column in self._schema]
+        body = [
+            *window,
+            f"for {', '.join(['offset', 'index', 'timestamp', *columns])} in given:",
+            "    try:",
+            *_indented(_indented(lines)),
+            "    except Exception as error:",
+            f"        refused(error, offset, index, timestamp, ({''.join(f'{name}, ' for name in columns)}))",
+        ]
+        return "def fold(given, refused):\n" + textwrap.indent("\n".join(body), "    ") + "\n"
+
     @property
     def _ages(self) -> bool:
         """Whether an entry may be due although it is still there: the due time of a window never moves."""
         return self._retention is not None and self.window is None
 
+    def _tumbled(self) -> list[str]:
+        """Mostly it is the window of the record before: its two numbers are at hand, and shared by all its rows."""
+        assert self.window is not None  # noqa: S101 - who asks has one
+        return [
+            "if not start <= timestamp < end:",
+            f"    start = timestamp - timestamp % {self.window.size}",
+            f"    end = start + {self.window.size}",
+        ]
+
     def _single(self, body: list[str], entry: str) -> list[str]:
         """Each record is in one group."""
         lines = []
         if self.window:
-            # Mostly it is the window of the record before: its two numbers are at hand, and shared by all its rows.
-            lines += [
-                "if not start <= timestamp < end:",
-                f"    start = timestamp - timestamp % {self.window.size}",
-                f"    end = start + {self.window.size}",
-            ]
+            lines += self._tumbled()
         due = "end - 1" if self.window else "timestamp"
         lines += self._late(due, ["return []"])
         lines += [*body, *self._advance(), f"rows[key] = {entry}", "dirty[key] = None"]

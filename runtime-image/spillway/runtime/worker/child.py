@@ -49,7 +49,7 @@ def slot(settings: Settings, pipe: Connection[object, object]) -> None:
 
 def run(work: Work, settings: Settings, pipe: Connection[object, object]) -> None:
     """In a new process: do the work, and end with 0 if that ended in order."""
-    _end_with_the_worker()
+    end_with_parent()
     for number in ENDINGS:
         signal.signal(number, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDINGS)  # blocked by the worker, so that none came too early
@@ -76,7 +76,8 @@ def _beat(ledger: Ledger) -> None:
         time.sleep(BEAT)
 
 
-def _end_with_the_worker() -> None:
+def end_with_parent() -> None:
+    """Have the kernel kill this process when the thread that has started it ends; at once, if it has by now."""
     worker = multiprocessing.parent_process()
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)

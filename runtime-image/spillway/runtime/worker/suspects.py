@@ -12,8 +12,9 @@ MOST = 100
 class Suspects:
     """What the slots of one worker are suspicious of."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = MOST) -> None:
         self._kept: list[Suspect] = []
+        self._most = most
 
     def add(self, note: Suspect) -> None:
         """A process ended while it was at these messages.
@@ -27,7 +28,7 @@ class Suspects:
         if note in self._kept:
             self._kept.remove(note)
         self._kept.append(note)
-        del self._kept[:-MOST]
+        del self._kept[: -self._most]
 
     @property
     def all(self) -> tuple[Suspect, ...]:

@@ -1,0 +1,50 @@
+"""The command line of the measurements."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import sys
+
+from spillway.bench.batch import latency, paradigms
+
+
+def main() -> None:
+    """Measure what was asked for, and print a table, or JSON."""
+    asked = _parser().parse_args()
+    if asked.what == "paradigms":
+        costs = list(paradigms.main(asked.share, asked.rounds, _say_progress))
+        found = [dataclasses.asdict(cost) for cost in costs]
+        text = paradigms.table(costs)
+    else:
+        lines = list(latency.main(asked.seconds, _say_progress))
+        found = [dataclasses.asdict(line) for line in lines]
+        text = "".join(f"{line.name:56} {line.value}\n" for line in lines)
+    sys.stdout.write(json.dumps({"what": asked.what, "figures": found}) + "\n" if asked.output == "json" else text)
+
+
+def _parser() -> argparse.ArgumentParser:
+    found = argparse.ArgumentParser(
+        prog="python -m spillway.bench.batch",
+        description="Measure the batch paradigm.\n\n"
+        "  paradigms  processor time of a record in both paradigms, by job and size (some minutes)\n"
+        "  latency    what a batch takes in a local Spark, and what that takes (a minute)",
+        epilog="Example:   python -m spillway.bench.batch paradigms --share 0.2 --rounds 1",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    found.add_argument("what", choices=("paradigms", "latency"), metavar="WHAT", help="one of the above")
+    found.add_argument("--share", type=float, default=1.0, help="of the records that are run through each job [1]")
+    found.add_argument("--rounds", type=int, default=3, help="repetitions in fresh processes [3]")
+    found.add_argument("--seconds", type=float, default=latency.IDLE, help="of watching an idle Spark [20]")
+    found.add_argument("-o", "--output", choices=("table", "json"), default="table", help="for people, or programs")
+    return found
+
+
+def _say_progress(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,181 @@
+"""A job on logs in memory (`lone_job`) whose programs without tables run record by record and over ranges, in turn.
+
+What goes by the rules of the protocol: who hands a partition over has flushed and committed; who takes over from the
+dead puts markers first, and adds nothing up before it has passed what the dead may have sent; an intent is finished
+with its very ranges, however often that takes, and by whom.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from confluent_kafka import TopicPartition
+
+import lone_job
+from lone_job import LoneJob, Place
+from programs import Message
+from spillway.controllers.topics import Names
+from spillway.model import kafka
+from spillway.model.streamjob import Spec
+from spillway.runtime import task
+from spillway.runtime.batch import combining, ranges
+from spillway.runtime.batch.ranges import Order, Range, Result, Tools
+from spillway.runtime.clients import Access
+from spillway.runtime.functions import Function
+from spillway.runtime.programs.compiler import Loop
+from spillway.runtime.task import Send
+
+NOWHERE = Access(kafka.Kafka(bootstrap_servers=("localhost:1",)))
+
+
+@dataclasses.dataclass(frozen=True)
+class Read(Message):
+    """A message as a consumer gives it."""
+
+    def error(self) -> None:
+        return None
+
+
+class Reader:
+    """A consumer of one log, which gives some messages at a time."""
+
+    def __init__(self, log: Sequence[Message], dice: random.Random) -> None:
+        self._log, self._dice = log, dice
+        self._at = 0
+
+    def assign(self, places: Sequence[TopicPartition]) -> None:
+        (place,) = places
+        self._at = place.offset
+
+    def unassign(self) -> None:
+        self._at = len(self._log)
+
+    def poll(self, _: float) -> Read | None:
+        found = self.consume(1, 0)
+        return found[0] if found else None
+
+    def consume(self, most: int, _: float) -> list[Read]:
+        few = min(most, self._dice.choice([1, 2, 5, 50]))
+        found = [Read(m.at, m.content, m.name, m.time) for m in self._log[self._at :][:few]]
+        self._at += len(found)
+        return found
+
+
+class Sent:
+    """An emitter that keeps what is sent."""
+
+    def __init__(self) -> None:
+        self.sends: list[Send] = []
+
+    def send_all(self, sends: Sequence[Send]) -> None:
+        self.sends += sends
+
+    def serve(self) -> None:
+        pass
+
+    def flush(self, _: float) -> bool:
+        return True
+
+
+def worked(
+    order: Order, loop: Loop, given: Range, log: Sequence[Message], dice: random.Random
+) -> tuple[list[Send], Result]:
+    """What a range sends, and what it gives back."""
+    sent = Sent()
+    tools = Tools(loop, cast(Any, Reader(log, dice)), cast(Any, sent))
+    return sent.sends, ranges.work(order, given, tools)
+
+
+class RangedJob(LoneJob):
+    """Some of its steps are batches.
+
+    Attributes:
+        batches, again: how many there were, and how many of them a second time.
+    """
+
+    def __init__(
+        self,
+        spec: Spec,
+        segments: Mapping[str, Sequence[str]],
+        inputs: Mapping[str, Mapping[int, Sequence[Message]]],
+        *,
+        combine: bool = True,
+        share: float = 0.5,
+        functions: Mapping[str, Function] | None = None,
+    ) -> None:
+        """`share` of what can be a batch is one; `combine`: where rows can be added up first, half of them are."""
+        super().__init__(spec, segments, inputs, functions=functions)
+        self._combine, self._share = combine, share
+        self._barriers: dict[tuple[str, int], int] = {}
+        self.batches = self.again = 0
+
+    def run(self, dice: random.Random, *, crashes: float = 0.0, commits: float = 0.3) -> None:
+        """Until nothing is left to read; between two pieces of it that are done record by record, there are batches."""
+        while waiting := [where for where in self.places if self._busy(where)]:
+            for where in dice.sample(waiting, min(3, len(waiting))):
+                self._piece(where, dice, crashes, commits)
+        super().run(dice, crashes=crashes, commits=commits)
+
+    def crash(self, where: tuple[str, int]) -> None:
+        """Until it has passed what the dead may have sent, the heir adds nothing up."""
+        self._barriers[where] = max(self._barriers.get(where, 0), self.places[where].next)
+        super().crash(where)
+
+    def order(self, name: str, *, combine: bool, frame: int = 4) -> Order:
+        """What is to be done with ranges of a program."""
+        program = self.loops[name].program
+        others = {name: loop.program for name, loop in self.loops.items()}
+        aims = combining.aims(program, others) if combine else {}
+        return Order(NOWHERE, Names("test.job."), self.width, program, aims, frame)
+
+    def _piece(self, where: tuple[str, int], dice: random.Random, crashes: float, commits: float) -> None:
+        program = self.places[where].task.program
+        if dice.random() < self._share and not program.states and task.source_of(program) is not None:
+            self._batch(where, dice, crashes)
+        else:
+            self._records(where, dice, crashes, commits)
+
+    def _records(self, where: tuple[str, int], dice: random.Random, crashes: float, commits: float) -> None:
+        place = self.places[where]
+        some = self._messages(place.task.topic, where[1])[place.next :][: dice.choice([1, 2, 5, 50])]
+        place.task.take(some)
+        place.next += len(some)
+        self.deliver(lone_job.sent(place.task, whole=dice.random() < 0.5))
+        if dice.random() < commits:
+            self.deliver(lone_job.sent(place.task, whole=True))
+            self.commit(where)
+        if dice.random() < crashes:
+            self.crash(where)
+
+    def _batch(self, where: tuple[str, int], dice: random.Random, crashes: float) -> None:
+        """Its owner hands it over; the engine runs one range, maybe more than once; somebody takes it back."""
+        name, partition = where
+        place = self.places[where]
+        self.deliver(lone_job.sent(place.task, whole=True))
+        self.commit(where)
+        log = self._messages(place.task.topic, partition)
+        start, epoch = place.next, place.epoch + 1
+        stop = min(len(log), start + dice.choice([1, 3, 10, 100]))
+        combine = self._combine and start >= self._barriers.get(where, 0) and dice.random() < 0.5
+        order = self.order(name, combine=combine)
+        while True:
+            given = Range(partition, start, stop, epoch)
+            sends, result = worked(order, self.loops[name], given, log, dice)
+            self.batches += 1
+            if dice.random() >= crashes:
+                break
+            self.again += 1
+            # Of what a dead one sent, a prefix arrives. Spark tries again as the same owner, or another driver does as
+            # the next one, which puts its markers first.
+            self.deliver(sends[: dice.randrange(len(sends) + 1)])
+            if dice.random() < 0.5:
+                epoch += 1
+                self.deliver(task.markers(order.program, order.names, partition, epoch, self.width))
+        self.deliver(sends)
+        for change in result.changes:
+            self.logs.setdefault((change.topic, change.partition), []).append((change.key, change.value))
+        made = self._made(name, partition, epoch + 1)
+        self.places[where] = Place(made, stop, stop, epoch + 1)
