@@ -7,13 +7,15 @@ another reason than the last of its kind.
 from __future__ import annotations
 
 import collections
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
 
 from spillway.controllers import explain, provisioning, tick
 from spillway.controllers.explain import Explained
+from spillway.controllers.switching import verdicts
 from spillway.controllers.topics import Names
 from spillway.runtime.driver.observation import DECISIONS
 
@@ -36,16 +38,30 @@ class Recorder:
         provision = decision.provision
         if provision.reason not in _QUIET:
             self.record("provisioning", provision, at, (str(provision.reason), str(provision.slots)))
-        self.record("switching", decision.switch, at)
+        self.record("switching", decision.switch, at, more=_switched(decision.switch))
         moves = tuple(map(str, decision.assignment.moves))
         self.record("assignment", decision.assignment, at, (str(decision.assignment.reason), *moves))
 
-    def record(self, part: str, decision: Explained, at: float, key: tuple[str, ...] | None = None) -> None:
-        """One decision, unless it is as the last of its part was: by its reason, or by the key."""
+    def record(
+        self,
+        part: str,
+        decision: Explained,
+        at: float,
+        key: tuple[str, ...] | None = None,
+        more: Mapping[str, Any] = MappingProxyType({}),
+    ) -> None:
+        """One decision, and `more` about it, unless it is as the last of its part was: by its reason, or its key."""
         key = key or (str(decision.reason),)
         if self._last.get(part) == key:
             return
         self._last[part] = key
-        found = {"at": at, "part": part, **explain.data(decision)}
+        found = {"at": at, "part": part, **explain.data(decision), **more}
         self.decisions.append(found)
         self._send(self._topic, _encode(found))
+
+
+def _switched(switch: verdicts.Decision) -> dict[str, Any]:
+    """What a switch is of, and where to, for programs; nothing where nothing is switched."""
+    if switch.to is None:
+        return {}
+    return {"action": str(switch.action), "operators": list(switch.operators), "to": str(switch.to)}

@@ -6,6 +6,7 @@
 | `GET /page/<file>` | what it is made of |
 | `GET /v1/topology` | the graph of the job, and where to draw it (`topology.Topology`) |
 | `GET /v1/history` | the last ten minutes in samples of a second (`history.Past`) |
+| `GET /v1/deciding` | what is decided now, whether that is news or not; null before there is anything |
 | `GET /v1/events` | server-sent events, twice a second: `observation`, `deciding`, `sample`, `decision`, or `beat` |
 """
 
@@ -63,6 +64,9 @@ class Page:
             "/page/": lambda name, *_: self._file(name),
             "/v1/topology": lambda *_: Reply(HTTPStatus.OK, self._topology()),
             "/v1/history": lambda *_: Reply(HTTPStatus.OK, _encode(self._history.past)),
+            "/v1/deciding": lambda *_: web.reply(
+                HTTPStatus.OK, {"version": observation.VERSION, "deciding": self._made()}
+            ),
             "/v1/events": lambda *_: self._listeners.answer(self._now()),
         }
 
@@ -101,8 +105,13 @@ class Page:
     def _now(self) -> bytes:
         """How everything stands, as events."""
         told = events.event("observation", observation.encode(self._board.view.observation))
+        made = self._made()
+        return told if made is None else told + events.event("deciding", _encode(made))
+
+    def _made(self) -> dict[str, Any] | None:
+        """What is decided now."""
         decision = self._deciding()
-        return told if decision is None else told + events.event("deciding", _encode(events.deciding(decision)))
+        return None if decision is None else events.deciding(decision)
 
     def _file(self, name: str) -> Reply:
         found = self._files.get(name)
