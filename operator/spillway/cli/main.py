@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from spillway.cli import broker, consume, crds, dead, plan, produce, terminal, up, validate
+from spillway.cli import broker, consume, crds, dead, demo, plan, produce, terminal, up, validate
 
 app = typer.Typer(
     name="spillway",
@@ -46,6 +46,7 @@ app.command()(plan.plan)
 app.command()(crds.crds)
 app.command()(broker.broker)
 app.command()(up.up)
+app.command()(demo.demo)
 app.command()(produce.produce)
 app.command()(consume.consume)
 app.add_typer(dead.app)

@@ -149,12 +149,12 @@ def _viewer(output: Format, asked: Interrupts) -> Iterator[Viewer]:
             viewer = lines.Lines(sys.stdout, asked.ask, now)
         else:
             viewer = stack.enter_context(screen.Screen(sheets.console(), asked.ask, now))
-        stack.enter_context(_progress(viewer))
+        stack.enter_context(progress(viewer))
         yield viewer
 
 
 @contextlib.contextmanager
-def _progress(viewer: Viewer) -> Iterator[None]:
+def progress(viewer: Viewer) -> Iterator[None]:
     """Show what takes long the first time: fetching Kafka, and preparing it for quick starts."""
     import logging
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import http.client
 import json
+import time
 import urllib.error
 import urllib.request
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Literal
 
 import msgspec
 
@@ -56,6 +58,43 @@ class Driver:
         told = found.get("decisions") if isinstance(found, dict) else found
         return [decision for decision in told if isinstance(decision, dict)] if isinstance(told, list) else []
 
+    def deciding(self) -> dict[str, Any]:
+        """What is decided now, whether that is news or not; empty before there is anything."""
+        try:
+            found = json.loads(self._asked("/v1/deciding"))
+        except ValueError as error:
+            raise self._unfit(error) from error
+        told = found.get("deciding") if isinstance(found, dict) else None
+        return told if isinstance(told, dict) else {}
+
+    def switch(
+        self, operators: Sequence[str], to: Literal["batch", "record"], *, dry_run: bool = False
+    ) -> observation.SwitchAnswer:
+        """Have operators run in another paradigm, or only ask what would become of that."""
+        order = observation.SwitchOrder(observation.VERSION, tuple(operators), to, dry_run)
+        try:
+            return observation.switch_answer(self._asked("/v1/switch", observation.encode(order)))
+        except msgspec.DecodeError as error:
+            raise self._unfit(error) from error
+
+    def capacities(self, point: str) -> dict[str, float]:
+        """What the decision that is being made now takes a segment to be able to do: P_D and P_O, as far as known.
+
+        From the stream of events, of which each one is: decisions that are kept are only those that were news.
+        """
+        try:
+            with _open(f"http://{self.address}/v1/events", timeout=PATIENCE) as stream:
+                until = time.monotonic() + 2 * PATIENCE
+                for line in stream:
+                    if line.startswith(b"event: deciding"):
+                        return _capacities(json.loads(stream.readline().partition(b":")[2]), point)
+                    if time.monotonic() > until:
+                        break
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            message = f"the driver at {self.address} does not tell what it decides: {error}"
+            raise DriverError(message) from None
+        return {}
+
     def _asked(self, path: str, body: bytes | None = None) -> bytes:
         request = urllib.request.Request(
             f"http://{self.address}{path}",
@@ -76,3 +115,15 @@ class Driver:
 
     def _unfit(self, error: Exception) -> DriverError:
         return DriverError(f"the driver at {self.address} answers in a way that can't be read here: {error}")
+
+
+def _capacities(deciding: dict[str, Any], point: str) -> dict[str, float]:
+    verdicts = deciding.get("switching", {}).get("verdicts", [])
+    inputs = next((one.get("inputs", {}) for one in verdicts if one.get("point") == point), {})
+    found = {}
+    for name in ("P_D", "P_O"):
+        try:
+            found[name] = float(str(inputs[name]).removesuffix("/s"))
+        except (KeyError, ValueError):
+            continue
+    return found

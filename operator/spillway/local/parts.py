@@ -35,13 +35,15 @@ WAYS_OUT = (
 class Parts:
     """The processes of a job."""
 
-    def __init__(self, state: State, slots: int, secret: Path | None, code: Path | None, cores: int) -> None:
+    def __init__(
+        self, state: State, slots: int, secret: Path | None, code: Path | None, cores: int, port: int = 0
+    ) -> None:
         """Each worker has so many slots; `secret` holds the credentials for Kafka, `code` the user's functions.
 
-        Batches may use so many `cores`, where Spark is installed.
+        Batches may use so many `cores`, where Spark is installed. The driver answers at `port`, if that is free.
         """
         self._state, self._slots, self._secret, self._cores = state, slots, secret, cores
-        self.client = Driver(f"{ports.LOOPBACK}:{ports.free(1)[0]}")
+        self.client = Driver(f"{ports.LOOPBACK}:{port or ports.free(1)[0]}")
         self.set(code)
 
     def set(self, code: Path | None) -> None:

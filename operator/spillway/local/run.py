@@ -35,16 +35,24 @@ class Run:
     """A run of one job."""
 
     def __init__(
-        self, first: Edit, where: Where, fixed: int | None, state: State, viewer: Viewer, interrupts: Interrupts
+        self,
+        first: Edit,
+        where: Where,
+        fixed: int | None,
+        state: State,
+        viewer: Viewer,
+        interrupts: Interrupts,
+        *,
+        page: int = 0,
     ) -> None:
-        """With `fixed` workers, or as many as are needed."""
+        """With `fixed` workers, or as many as are needed; the driver's page is at port `page`, or any that is free."""
         self._version, self._job = first, first.job
         self._state, self._viewer, self._interrupts = state, viewer, interrupts
         self._began = time.monotonic()
         self._kafka = Kafka(where, state, viewer.tell)
         self._sizes = Sizes(first.job, where.cores, fixed, viewer.tell)
         slots = workers.slots(first.job.spec.execution.workers, where.cores)
-        self._parts = Parts(state, slots, where.secret, None, where.cores)
+        self._parts = Parts(state, slots, where.secret, None, where.cores, page)
         self._supervisor = Supervisor(self._parts, viewer.tell)
         self._refused: tuple[str, ...] = ()
         self._due = {"edits": 0.0, "sizes": 0.0}

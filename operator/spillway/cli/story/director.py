@@ -1,0 +1,369 @@
+"""What is done when: a viewer that feeds the run, phase by phase, has its outputs judged, and asks for its end."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import json
+import math
+import sys
+import time
+import webbrowser
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from spillway.cli.planning import sizes
+from spillway.cli.story import job, narrator, phases
+from spillway.cli.story.meter import Ages, Meter
+from spillway.cli.story.moves import Log
+from spillway.cli.story.narrator import Narrator
+from spillway.cli.story.phases import Capacity, Name, Phase
+from spillway.cli.story.report import Lived, Outcome
+from spillway.local.driver import Driver, DriverError
+from spillway.local.events import Event, Kind, Scene
+from spillway.local.process import Process
+from spillway.model.operators import Paradigm
+from spillway.runtime.driver.observation import Observation, Standby, StandbyState
+
+WARM_UP_RATE = 300.0  # lines per second, before anything is known: a slot of a slow machine can do several times that
+AHEAD = 1.5  # seconds that a feeder gets to start, and to render its lines
+# Seconds of the warm-up, at least: rates are means over two seconds, and the first ones are of cold programs.
+WARMED = 6.0
+# Seconds from the beginning of the low phase after which the first burst comes, with or without a figure for batches.
+LONGEST_LOW = 22.0
+SHORTEST_LOW = 6.0
+MEASURED = 2.0  # seconds between two looks at what batches do
+LOOKS = 1.0  # seconds between two looks at how old results are
+TELLS = 5.0  # seconds between two lines on how it stands
+DRAINED = 30.0  # seconds for the last results to come out
+QUIET = 1.0  # seconds without anything that waits, until the outputs are looked at
+ENDS = timedelta(seconds=3)  # for a feeder to send what is on its way
+VERIFIED = 300.0  # seconds for the verdict
+
+
+class Act(enum.Enum):
+    """Where the story is."""
+
+    STARTING = enum.auto()
+    PLAYING = enum.auto()
+    DRAINING = enum.auto()
+    JUDGING = enum.auto()
+    OVER = enum.auto()
+
+
+@dataclasses.dataclass(slots=True)
+class Playing:
+    """A phase that is played, and its feeder.
+
+    Attributes:
+        phase: as it is meant.
+        start: when its first line is due, in seconds since 1970.
+        feeder: who sends.
+        file: where that one reports.
+        told: whether it was announced.
+        ages: what was counted when it began.
+    """
+
+    phase: Phase
+    start: float
+    feeder: Process
+    file: Path
+    told: bool = False
+    ages: Ages = dataclasses.field(default_factory=Ages)
+
+
+class Director:
+    """Shown what happens, several times a second, it does what comes next."""
+
+    def __init__(
+        self, narrator: Narrator, folder: Path, seconds: float, end: Callable[[], None], *, browser: bool
+    ) -> None:
+        """Feeders and the verifier keep what they print in `folder`; `end` asks the run to come to rest.
+
+        With `browser` the page is opened there.
+        """
+        self._narrator, self._folder, self._seconds, self._end = narrator, folder, seconds, end
+        self._browser = browser
+        self._act = Act.STARTING
+        self._meter, self._log = Meter(), Log()
+        self._played: list[Playing] = []
+        self._lived: list[Lived] = []
+        self._fed = 0
+        self._began = 0.0  # by the wall clock: it is told
+        self._due = {"looks": 0.0, "tells": 0.0, "measured": 0.0}
+        self._told_moves = 0
+        self._capacity: Capacity | None = None
+        self._costs: list[float] = []
+        self._standby: Standby | None = None
+        self._ages = Ages()
+        self._since = 0.0
+        self._verifier: Process | None = None
+        self._verdict: dict[str, Any] = {}
+        self._operators: dict[str, tuple[str, ...]] = {}
+        self._promise = (0.0, 0.0)
+        self._problem = ""
+
+    # A viewer of the run.
+
+    def tell(self, event: Event) -> None:
+        """What the run tells."""
+        if event.kind is not Kind.STOPPED:
+            self._narrator.event(event)
+
+    def show(self, scene: Scene) -> None:
+        """What comes next."""
+        seen = scene.seen
+        if seen is None or scene.phase not in ("running", "starting"):
+            return
+        self._watch(seen)
+        match self._act:
+            case Act.STARTING if seen.ready:
+                self._begin(scene)
+            case Act.PLAYING:
+                self._play(scene, seen)
+            case Act.DRAINING:
+                self._drain(scene, seen)
+            case Act.JUDGING:
+                self._judge()
+            case _:
+                pass
+
+    # For whoever made it.
+
+    @property
+    def judged(self) -> bool:
+        """Whether the story came to its end."""
+        return self._act is Act.OVER
+
+    def close(self) -> None:
+        """End feeders and the verifier, whatever they do."""
+        for playing in self._played:
+            playing.feeder.stop(timedelta(0))
+        if self._verifier is not None:
+            self._verifier.stop(timedelta(0))
+
+    def outcome(self, *, rested: bool) -> Outcome:
+        """What is left of it."""
+        bound, quantile = self._promise
+        return Outcome(
+            self._verdict,
+            self._problem,
+            bound,
+            quantile,
+            self._lived,
+            [group.told(self._operators) for group in self._log.groups()],
+            self._capacity,
+            self._standby,
+            self._began,
+            rested,
+        )
+
+    # Watching.
+
+    def _watch(self, seen: Observation) -> None:
+        self._log.heard(seen.moves)
+        self._promise = seen.latency.bound_ms, seen.latency.quantile
+        if seen.standby.state is not StandbyState.OFF:
+            self._standby = seen.standby
+        if seen.plan is not None:
+            self._operators |= {segment.name: segment.operators for segment in seen.plan.segments}
+        now = time.monotonic()
+        if now >= self._due["looks"]:
+            self._due["looks"] = now + LOOKS
+            self._ages = self._meter.look(slot.address for slot in seen.slots)
+        groups = self._log.groups(time.time())
+        for group in groups[self._told_moves :]:
+            text, look, reason = narrator.moved(group)
+            self._narrator.say(text, look, reason)
+        self._told_moves = max(self._told_moves, len(groups))
+        if self._act is Act.PLAYING and now >= self._due["tells"]:
+            self._due["tells"] = now + TELLS
+            self._narrator.say(narrator.standing(seen, job.HEAD), "dim")
+
+    def _measure(self, scene: Scene, seen: Observation) -> None:
+        """D and O, as they are now."""
+        record = [one for one in seen.segments if one.paradigm is Paradigm.RECORD]
+        head = next((one for one in record if one.name == job.HEAD), None)
+        phase = self._played[-1].phase if self._played else None
+        if head is not None and phase is not None and not phase.name.is_burst and head.rate_in and not head.lag:
+            busy = sum(one.busy or 0.0 for one in seen.segments)
+            found = phases.record_capacity(head.rate_in, busy, scene.limit * self._slots(scene))
+            if found is not None:
+                self._costs = [*self._costs[-9:], found]
+        if self._costs and phase is not None and not phase.name.is_burst:
+            middle = sorted(self._costs)[len(self._costs) // 2]
+            self._capacity = Capacity(middle, self._batches(scene.driver))
+
+    @staticmethod
+    def _slots(scene: Scene) -> int:
+        return max(1, scene.job.spec.execution.workers.slots)
+
+    def _batches(self, address: str) -> float | None:
+        """P_O of the decision that is being made; the last one that is known."""
+        try:
+            found = Driver(address).capacities(job.HEAD).get("P_O")
+        except DriverError:
+            found = None
+        return found if found is not None else self._capacity.batch if self._capacity else None
+
+    # Playing.
+
+    def _begin(self, scene: Scene) -> None:
+        self._began = time.time()
+        self._act = Act.PLAYING
+        self._narrator.say(f"the page: http://{scene.driver}/", "bold")
+        if self._browser:
+            webbrowser.open(f"http://{scene.driver}/")
+        self._feed(scene, Phase(Name.WARM_UP, WARM_UP_RATE, math.inf), self._began + AHEAD)
+
+    def _play(self, scene: Scene, seen: Observation) -> None:
+        now, wall, last = time.monotonic(), time.time(), self._played[-1]
+        if now >= self._due["measured"]:
+            self._due["measured"] = now + MEASURED
+            self._measure(scene, seen)
+        if not last.feeder.running() and wall < last.start + last.phase.seconds:
+            self._fail(f"the feeder ended early: {last.feeder.log_tail(3)}")
+        elif not last.told:
+            if wall >= last.start:
+                self._announce(last)
+        elif following := self._following(last, wall):
+            self._feed(scene, following, max(wall + AHEAD, last.start + _finite(last.phase.seconds)))
+        elif last.phase.name is Name.LAST and wall >= last.start + last.phase.seconds:
+            self._ended(last, wall)
+            self._act, self._since = Act.DRAINING, now
+
+    def _following(self, last: Playing, wall: float) -> Phase | None:
+        """The phase whose feeder has to be started now, if any."""
+        lasted, known, name = wall - last.start, self._capacity, last.phase.name
+        if name is Name.WARM_UP:
+            if known is None and lasted > 3 * WARMED:
+                self._fail("nobody could measure what a record costs")
+            if known is None or lasted < WARMED:
+                return None
+            return Phase(Name.LOW, phases.rate(Name.LOW, known), math.inf)
+        assert known is not None  # noqa: S101 - nothing but the warm-up is played without
+        if name is Name.LOW:
+            failed = self._standby is None or self._standby.state is StandbyState.FAILED
+            enough = known.batch is not None or failed
+            if lasted + AHEAD < (SHORTEST_LOW if enough else LONGEST_LOW):
+                return None
+            return self._planned(Name.BURST, known, wall)
+        if lasted + AHEAD < last.phase.seconds or name is Name.LAST:
+            return None
+        order = list(Name)
+        return self._planned(order[order.index(name) + 1], known, wall)
+
+    def _planned(self, name: Name, known: Capacity, wall: float) -> Phase:
+        first = next((one for one in self._played if one.phase.name is Name.BURST), None)
+        begins = first.start if first is not None else wall + AHEAD
+        lengths = phases.lengths(max(30.0, self._began + self._seconds - begins))
+        return Phase(name, phases.rate(name, known), lengths[name])
+
+    def _feed(self, scene: Scene, phase: Phase, start: float) -> None:
+        """Start the feeder of a phase; what it sends begins at `start`."""
+        file = self._folder / f"{phase.name.replace(' ', '-')}.json"
+        seconds = phase.seconds if math.isfinite(phase.seconds) else 3600.0
+        command = [sys.executable, "-P", "-m", "spillway.bench.lines", "--bootstrap", scene.bootstrap]
+        command += ["--topic", job.TOPIC, "--rate", f"{phase.rate:.3f}", "--seconds", f"{seconds:.3f}"]
+        command += ["--start", f"{start:.3f}", "--first", str(self._fed), "--report", str(file)]
+        self._played.append(
+            Playing(phase, start, Process(command, file.with_suffix(".log"), folder=self._folder), file)
+        )
+        self._fed += int(phase.rate * _finite(phase.seconds))
+
+    def _announce(self, playing: Playing) -> None:
+        """A phase begins: the one before it is over."""
+        if len(self._played) > 1:
+            self._ended(self._played[-2], playing.start)
+        playing.told, playing.ages = True, self._ages
+        phase, known = playing.phase, self._capacity
+        text = f"{phase.name}: {phase.rate:,.0f} lines/s"
+        if known is None or phase.name is Name.WARM_UP:
+            self._narrator.say(f"{text}, to measure what a line costs", "bold")
+            return
+        share = phase.rate / known.record
+        details = []
+        if phase.name is Name.BURST:
+            details = _explained(known, self._standby)
+        self._narrator.say(f"{text}, {_times(share)} what record by record can do", "bold", *details)
+
+    def _ended(self, playing: Playing, at: float) -> None:
+        """Take down how a phase was."""
+        playing.feeder.stop(ENDS)
+        try:
+            found = json.loads(playing.file.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            found = {"sent": 0, "late_p99_ms": math.nan, "problem": playing.feeder.log_tail(3) or "it told nothing"}
+        if found["problem"]:
+            self._problem = self._problem or f"the feeder of '{playing.phase.name}': {found['problem']}"
+        phase, ages = playing.phase, self._ages.since(playing.ages)
+        seconds = at - playing.start
+        self._lived.append(
+            Lived(phase.name, playing.start, seconds, phase.rate, found["sent"], found["late_p99_ms"], ages)
+        )
+
+    # The end.
+
+    def _drain(self, scene: Scene, seen: Observation) -> None:
+        now = time.monotonic()
+        if any(one.lag is None or one.lag for one in seen.segments):
+            if now - self._since > DRAINED:
+                self._fail(f"after {DRAINED:.0f} s there are still lines that wait")
+            self._due["drained"] = now + QUIET
+        elif now >= self._due.setdefault("drained", now + QUIET):
+            self._narrator.say("the load is over; an independent verifier reads everything and judges it")
+            self._verify(scene)
+
+    def _verify(self, scene: Scene) -> None:
+        manifest, file = self._folder / "job.yaml", self._folder / "verdict.json"
+        manifest.write_text(job.MANIFEST, encoding="utf-8")
+        command = [sys.executable, "-P", "-m", "spillway.bench.verifier", "--job", str(manifest)]
+        command += ["--bootstrap", scene.bootstrap, "--until-idle", "1.5", "--report", str(file), "-q"]
+        self._verifier = Process(command, self._folder / "verifier.log", folder=self._folder)
+        self._act, self._since = Act.JUDGING, time.monotonic()
+
+    def _judge(self) -> None:
+        assert self._verifier is not None  # noqa: S101 - it is who judges
+        if self._verifier.running():
+            if time.monotonic() - self._since > VERIFIED:
+                self._verifier.kill()
+                self._fail(f"there is no verdict after {VERIFIED:.0f} s")
+            return
+        try:
+            self._verdict = json.loads((self._folder / "verdict.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            self._problem = self._problem or f"the verifier told nothing: {self._verifier.log_tail(5)}"
+        self._over()
+
+    def _fail(self, why: str) -> None:
+        """It can't go on."""
+        self._problem = self._problem or why
+        self._narrator.say(why, "red")
+        self._over()
+
+    def _over(self) -> None:
+        if self._act is not Act.OVER:
+            self._act = Act.OVER
+            self._end()
+
+
+def _explained(known: Capacity, standby: Standby | None) -> list[str]:
+    """What was measured, and what follows from it."""
+    record = f"measured here: record by record {sizes.rate(known.record)}"
+    if known.batch is None:
+        why = f": {standby.problem}" if standby is not None and standby.problem else ""
+        return [f"{record}; nobody knows yet what batches do{why}. More slots have to do"]
+    batches = f"batches {sizes.rate(known.batch)}, {known.batch / known.record:.2g} times that"
+    if known.batches_win:
+        return [f"{record}, {batches}"]
+    return [f"{record}, {batches}: too little to gain, so this burst asks for more slots instead"]
+
+
+def _finite(seconds: float) -> float:
+    return seconds if math.isfinite(seconds) else 0.0
+
+
+def _times(share: float) -> str:
+    return f"{sizes.share(share)} of" if share < 1 else f"{share:.2g} times"

@@ -1,0 +1,114 @@
+"""Low, burst, low, higher burst, low: at which rates, from what was measured a moment ago. Pure.
+
+D is what the whole job can do record by record, with all slots that this machine may have, in records per second:
+
+    D = slots · V / busy
+
+where busy is how many slots all segments together keep busy at the rate V. (P_D of a decision is that of one segment
+while the others go on as they do; a burst reaches them, too.) O is what batches do, P_O of a decision.
+
+    low = 0.2·D      burst = 1.4·D, at most 0.7·O      higher = 0.85·O, at most 2·D
+
+So at a burst record by record falls behind, and batches don't. Where they are no faster, nobody is fooled: the bursts
+are those that more slots can keep up with, and that is said.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import math
+
+LOW, BURST, HIGHER = 0.2, 1.4, 2.0  # of D
+OF_BATCHES, HIGHER_OF_BATCHES = 0.7, 0.85  # of O
+# Of D. Below, a switch gains less than what both figures may be off; the same as what decisions ask for.
+GAIN = 1.2
+# Of D, where batches do not help: more than half of what one slot of two can do, so that there is a reason to grow.
+SCALED, HIGHER_SCALED = 0.6, 0.75
+LEAST_RATE = 50.0  # records per second; less shows nothing
+
+# Of the time after the warm-up. A range comes back after ten calm seconds, and after twenty when it went twice within
+# a minute: so the low phases are as long as they are, and the last one is the longest.
+SHARES = (0.17, 0.24, 0.17, 0.42)
+
+
+class Name(enum.StrEnum):
+    """Names of phases."""
+
+    WARM_UP = "warm-up"
+    LOW = "low"
+    BURST = "burst"
+    BETWEEN = "low again"
+    HIGHER = "higher burst"
+    LAST = "low at last"
+
+    @property
+    def is_burst(self) -> bool:
+        """Whether it is one that should need something to be done."""
+        return self in (Name.BURST, Name.HIGHER)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Capacity:
+    """What was measured.
+
+    Attributes:
+        record: D.
+        batch: O; None where nobody knows.
+    """
+
+    record: float
+    batch: float | None
+
+    @property
+    def batches_win(self) -> bool:
+        """Whether a burst is better off in batches."""
+        return self.batch is not None and self.batch > GAIN * self.record
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Phase:
+    """A part of the load.
+
+    Attributes:
+        name: of it.
+        rate: records per second.
+        seconds: how long; infinite until something has happened.
+    """
+
+    name: Name
+    rate: float
+    seconds: float
+
+
+def record_capacity(rate: float | None, busy: float | None, slots: int) -> float | None:
+    """D; None where nothing was measured that says so."""
+    if not rate or not busy or not math.isfinite(rate) or not math.isfinite(busy) or rate < 0 or busy < 0:
+        return None
+    return slots * rate / busy
+
+
+def rate(name: Name, known: Capacity) -> float:
+    """The rate of a phase."""
+    d, o = known.record, known.batch or 0.0
+    if not name.is_burst:
+        found = LOW * d
+    elif not known.batches_win:
+        found = (SCALED if name is Name.BURST else HIGHER_SCALED) * d
+    elif name is Name.BURST:
+        found = min(BURST * d, OF_BATCHES * o)
+    else:
+        found = min(HIGHER * d, HIGHER_OF_BATCHES * o)
+    return rounded(max(LEAST_RATE, found))
+
+
+def rounded(value: float) -> float:
+    """To two digits: nobody knows it better."""
+    digits = 1 - math.floor(math.log10(value))
+    return round(value, digits)
+
+
+def lengths(seconds: float) -> dict[Name, float]:
+    """How long the phases after the first burst's beginning are, of the time that is left."""
+    names = (Name.BURST, Name.BETWEEN, Name.HIGHER, Name.LAST)
+    return {name: round(seconds * share, 1) for name, share in zip(names, SHARES, strict=True)}
