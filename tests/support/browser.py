@@ -12,9 +12,11 @@ import json
 import os
 import select
 import shutil
+import struct
 import subprocess
 import tempfile
 import time
+import zlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -123,9 +125,13 @@ class Tab:
             typed = {"text": text} if text and kind == "keyDown" else {}
             self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code, **typed)
 
-    def picture(self, *, whole: bool = False) -> bytes:
+    def picture(self, *, scale: float = 1.0, whole: bool = False) -> bytes:
         """What is seen, as PNG; the `whole` page, or what fits the window."""
-        return base64.b64decode(self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)["data"])
+        inside = "[innerWidth, document.documentElement.scrollHeight]" if whole else "[innerWidth, innerHeight]"
+        width, height = self.value(inside)
+        clip = {"x": 0, "y": 0 if whole else self.value("scrollY"), "width": width, "height": height, "scale": scale}
+        taken = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole, clip=clip)
+        return base64.b64decode(taken["data"])
 
     def _read(self, until: float, method: str) -> dict[str, Any]:
         while b"\0" not in self._text:
@@ -148,6 +154,35 @@ class Tab:
             self.wrong.append(f"{told['entry']['text']} {told['entry'].get('url', '')}".strip())
 
 
+def pixels(picture: bytes) -> list[tuple[int, ...]]:
+    """Red, green and blue of each pixel of a PNG as Chromium writes it: 8 bits, with or without alpha, one piece."""
+    at, header, packed = 8, b"", b""
+    while at < len(picture):
+        (length,) = struct.unpack_from(">I", picture, at)
+        kind, data = picture[at + 4 : at + 8], picture[at + 8 : at + 8 + length]
+        header, packed = (data if kind == b"IHDR" else header), packed + (data if kind == b"IDAT" else b"")
+        at += length + 12
+    width, height, _, colours = struct.unpack_from(">IIBB", header)
+    size = {2: 3, 6: 4}[colours]
+    lines = _unfiltered(zlib.decompress(packed), width * size, height, size)
+    return [tuple(line[i : i + 3]) for line in lines for i in range(0, len(line), size)]
+
+
+def _unfiltered(data: bytes, width: int, height: int, size: int) -> Iterator[bytearray]:
+    """The lines of a PNG: each byte is what it differs by from the one to the left, above, or some mean of those."""
+    above = bytearray(width)
+    for row in range(height):
+        begin = row * (width + 1)
+        line, kind = bytearray(data[begin + 1 : begin + 1 + width]), data[begin]
+        for i in range(width) if kind else ():
+            left, over, corner = (line[i - size], above[i], above[i - size]) if i >= size else (0, above[i], 0)
+            guess = left + over - corner
+            paeth = min((left, over, corner), key=lambda near, guess=guess: abs(guess - near))  # type: ignore[misc]
+            line[i] = (line[i] + (0, left, over, (left + over) // 2, paeth)[kind]) & 255
+        yield line
+        above = line
+
+
 @contextlib.contextmanager
 def running(program: str) -> Iterator[Tab]:
     """A browser with one page, until the block ends."""
@@ -160,7 +195,7 @@ def running(program: str) -> Iterator[Tab]:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={**os.environ, "HOME": folder},
+            env={**os.environ, "HOME": folder, "TZ": "UTC"},
             cwd=folder,
         )
         try:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import collections
 import contextlib
 import dataclasses
+import functools
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, cast
@@ -19,6 +20,7 @@ import msgspec
 import yaml
 
 import bursting
+import observations
 from bursting import NOON, Fluid
 from spillway.controllers import acceptance, explain, provisioning, tick
 from spillway.controllers.protocol import log, messages
@@ -74,6 +76,7 @@ def plan() -> messages.Plan:
     return messages.Plan(1, 3, spec, PARTITIONS, segments)
 
 
+@functools.cache
 def moments(length: int = LENGTH) -> list[Moment]:
     """The recording."""
     dice = random.Random(7)  # noqa: S311 - a wiggle, no secret
@@ -202,6 +205,11 @@ def _latency(ages: list[float]) -> tuple[float, float, float]:
     within = sum(age <= BOUND for age in all_of_them) / len(all_of_them)
     p50, p99 = (all_of_them[int(len(all_of_them) * of)] * 1e3 for of in (0.5, 0.985))
     return within, p50, p99
+
+
+def unserved(decisions: Callable[[], list[dict[str, Any]]] = list) -> Page:
+    """The page of a driver that has just begun, without a server."""
+    return Page(Board(View(observations.idle(), log.State(), {}, {}, {}, 0.0)), decisions, lambda: None)
 
 
 class Teller:

@@ -1,6 +1,6 @@
 // What somebody should see to, in words, with the way out; nothing while all is well.
 
-import { byId, fill, html } from "./dom.js";
+import { byId, fill, html, spoken } from "./dom.js";
 import { count, duration } from "./format.js";
 
 // What holds while all is well. A roll-out or a pause is nothing bad; it is said all the same.
@@ -29,7 +29,7 @@ export function attention(seen, stalled) {
   byId("attention").hidden = found.length === 0;
   fill(byId("attention-list"), found, () =>
     found.map(([level, word, text, command]) =>
-      html("li", { class: level }, html("b", {}, word), html("span", {}, text, command ? " " : "", command ? html("code", {}, command) : "")),
+      html("li", { class: level }, html("b", {}, word), html("span", {}, ...spoken(text), command ? " " : "", command ? html("code", {}, command) : "")),
     ),
   );
 }

@@ -1,6 +1,6 @@
 // The decision now: what is done and why, the numbers behind it, and what the other way would cost.
 
-import { byId, fill, html, say, svg } from "./dom.js";
+import { byId, fill, html, say, spoken, svg } from "./dom.js";
 import { amount, rate } from "./format.js";
 
 const ACTIONS = { ToBatch: "to batches", ToRecord: "back to record by record", Hold: "hold", Refuse: "no batches", Advise: "would switch" };
@@ -16,7 +16,8 @@ export function decision(now, seen, chosen) {
   if (shown === null) {
     fill(byId("decision"), "nothing", () => [html("p", { class: "quiet" }, "Nothing was decided yet.")]);
   } else {
-    fill(byId("decision"), shown, () => parts(shown));
+    const running = seen.segments.find((segment) => segment.name === shown.point)?.paradigm;
+    fill(byId("decision"), [shown, running], () => parts(shown, running === "batch"));
   }
   sizes(now, seen);
 }
@@ -33,13 +34,13 @@ function of(switching, seen, chosen) {
   return named(switching.point) ?? null;
 }
 
-function parts(shown) {
+function parts(shown, inBatches) {
   const inputs = Object.fromEntries(Object.entries(shown.inputs).map(([name, text]) => [name, number(text)]));
   return [
-    html("p", { class: "sentence" }, html("b", { class: `action ${shown.action}` }, ACTIONS[shown.action] ?? shown.action), ` ${plain(shown.sentence)}`),
-    ...(inputs.L_up === undefined ? [] : [queue(inputs), capacities(inputs)]),
+    html("p", { class: "sentence" }, html("b", { class: `action ${shown.action}` }, ACTIONS[shown.action] ?? shown.action), " ", ...plain(shown.sentence)),
+    ...(inputs.L_up === undefined ? [] : [queue(inputs, inBatches), capacities(inputs)]),
     ...(shown.alternatives.length ? [html("h3", {}, "the other way")] : []),
-    ...shown.alternatives.map(({ what, whyNot }) => html("p", { class: "lost" }, html("b", {}, `not ${what}: `), ticked(whyNot))),
+    ...shown.alternatives.map(({ what, whyNot }) => html("p", { class: "lost" }, html("b", {}, `not ${what}: `), ...spoken(whyNot))),
     ...(inputs.T === undefined ? [] : [html("p", { class: "quiet small" }, `batch interval T ${shown.inputs.T}; reason ${shown.reason}`)]),
   ];
 }
@@ -50,25 +51,20 @@ function number(text) {
   return Number.isNaN(found) ? null : found;
 }
 
-// Without the word that the action has said, and with the numbers as everywhere else.
+// Without the word that the action has said.
 function plain(sentence) {
-  const rest = sentence.replace(/^(hold|refused|to batches): /, "");
-  return ticked(rest.replace(/\d{5,}/g, (digits) => amount(Number(digits))));
-}
-
-function ticked(text) {
-  return text.replaceAll("`", "");
+  return spoken(sentence.replace(/^(hold|refused|to batches): /, ""));
 }
 
 // The queue between its thresholds: beyond L_up to batches, below L_down back; between them things stay as they are.
-function queue({ L, L_switch, L_up, L_down }) {
+function queue({ L, L_switch, L_up, L_down }, inBatches) {
   const most = Math.max(L, L_up) * 1.15 || 1;
   const x = (value) => Math.max(0, Math.min(1, value / most)) * WIDE;
   const y = 20;
   return html(
     "figure",
     {},
-    html("figcaption", {}, "queue ", html("b", {}, amount(L)), html("span", { class: "quiet" }, ` of ${amount(L_up)} at which batches take over`)),
+    html("figcaption", {}, "queue ", html("b", {}, amount(L)), html("span", { class: "quiet" }, inBatches ? `; below ${amount(L_down)} record by record is faster` : `; beyond ${amount(L_up)} batches are faster`)),
     svg(
       "svg",
       { class: "gauge", viewBox: `-4 0 ${WIDE + 8} 48`, role: "img", "aria-label": `L is ${L}; L_down ${L_down}, L_switch ${L_switch}, L_up ${L_up}` },
@@ -115,7 +111,7 @@ function sizes(now, seen) {
   const { slots, sentence, reason } = seen.recommended;
   const lost = now?.provisioning?.alternatives ?? [];
   fill(byId("sizes"), [slots, sentence, reason, lost], () => [
-    html("p", { class: "sentence" }, html("b", { class: "action" }, slots === null ? "unknown" : `${slots} ${slots === 1 ? "slot" : "slots"}`), ` ${plain(sentence)}`),
-    ...lost.slice(0, 3).map(({ what, whyNot }) => html("p", { class: "lost" }, html("b", {}, `not ${what}: `), ticked(whyNot))),
+    html("p", { class: "sentence" }, html("b", { class: "action" }, slots === null ? "unknown" : `${slots} ${slots === 1 ? "slot" : "slots"}`), " ", ...plain(sentence)),
+    ...lost.slice(0, 3).map(({ what, whyNot }) => html("p", { class: "lost" }, html("b", {}, `not ${what}: `), ...spoken(whyNot))),
   ]);
 }

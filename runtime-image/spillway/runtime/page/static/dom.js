@@ -1,5 +1,7 @@
 // Elements in one expression. Texts are set as texts: nothing of a job is ever read as markup.
 
+import { amount } from "./format.js";
+
 const SVG = "http://www.w3.org/2000/svg";
 
 function dressed(element, attributes, children) {
@@ -44,6 +46,14 @@ export function fill(element, shows, build) {
   if (shown.get(element) === key) return;
   shown.set(element, key);
   element.replaceChildren(...build());
+}
+
+// A sentence of the driver: names stand out, and large numbers are as everywhere else.
+export function spoken(text) {
+  return text
+    .replace(/\d{5,}/g, (digits) => amount(Number(digits)))
+    .split("`")
+    .map((part, i) => (i % 2 ? html("em", {}, part) : part));
 }
 
 // A bar from 0 to 1, for shares; the number stands beside it.

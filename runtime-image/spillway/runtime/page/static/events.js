@@ -1,6 +1,6 @@
 // What happened: decisions that were news, and conditions as they turn while the page is open. The newest first.
 
-import { byId, fill, html } from "./dom.js";
+import { byId, fill, html, spoken } from "./dom.js";
 import { clock } from "./format.js";
 
 const SHOWN = 60;
@@ -49,7 +49,7 @@ export class Events {
     fill(byId("events"), shown, () =>
       shown.length
         ? shown.map(({ at, part, word, text, quiet }) =>
-            html("li", { class: quiet ? "quiet-event" : "" }, html("time", {}, clock(at)), html("b", {}, part), html("span", {}, text.replaceAll("`", ""), " ", html("span", { class: "quiet" }, word))),
+            html("li", { class: quiet ? "quiet-event" : "" }, html("time", {}, clock(at)), html("b", {}, part), html("span", {}, ...spoken(text), " ", html("span", { class: "quiet" }, word))),
           )
         : [html("li", { class: "empty" }, "nothing yet")],
     );

@@ -6,8 +6,11 @@ import { amount, count, duration, rate, share } from "./format.js";
 // Of a node, and what lies between layers and rows, lying (layers go to the right) and standing (downwards).
 const NODE = { width: 164, height: 62 };
 const TOPIC = { width: 118, height: 40 };
-const LYING = { layer: 200, most: 250, row: 84, margin: 8 };
+const LYING = { layer: 216, most: 250, row: 84, margin: 8 };
 const STANDING = { layer: 104, most: 104, row: 176, margin: 8 };
+const INSET = 15; // of what is written, beside the mark of the paradigm
+const BAR = 30;
+const SMALLEST = 0.76; // a graph that is a little too wide is drawn smaller; beyond, it scrolls
 const PHONE = 620; // pixels; below, the graph stands
 const OPERATORS = new Set(["filter", "select", "explode", "python", "aggregate", "join"]);
 
@@ -46,6 +49,8 @@ export class Graph {
     const across = rows * size.row;
     const width = (standing ? across : along) + NODE.width + 2 * size.margin;
     const height = (standing ? along : across) + NODE.height + 2 * size.margin;
+    const fits = this.place.clientWidth / width;
+    const scale = fits < 1 && fits >= SMALLEST ? fits : 1;
     this.middle = (layer, row) => {
       const [x, y] = standing ? [row * size.row, layer * gap] : [layer * gap, row * size.row];
       return [x + NODE.width / 2 + size.margin, y + NODE.height / 2 + size.margin];
@@ -55,11 +60,11 @@ export class Graph {
     this.nodes = new Map(nodes.map((node) => [node.id, this.node(node)]));
     const drawn = svg(
       "svg",
-      { width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": `graph of ${count(nodes.length, "node")}` },
+      { width: width * scale, height: height * scale, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": `graph of ${count(nodes.length, "node")}` },
       patterns(),
       svg("g", { class: "edges" }, ...this.edges.map((edge) => edge.line)),
       svg("g", {}, ...[...this.nodes.values()].map((node) => node.group)),
-      svg("g", {}, ...this.edges.map((edge) => edge.chip)),
+      svg("g", {}, ...this.edges.map((edge) => edge.label)),
     );
     this.place.replaceChildren(drawn);
     if (this.seen) this.update(this.seen, this.chosen);
@@ -69,14 +74,13 @@ export class Graph {
 
   edge(edge, places) {
     const [source, target] = [places.get(edge.source), places.get(edge.target)];
-    const points = [leave(this, source), ...edge.bends.map(([layer, row]) => this.middle(layer, row)), enter(this, target)];
+    const points = [leave(this, source), ...edge.bends.map(([layer, row]) => this.middle(layer, row)), enter(this, target, edge.kind === "fused" ? 0 : 5)];
     const line = svg("path", { d: curve(points, this.standing), class: `edge of-${edge.kind}`, "marker-end": edge.kind === "fused" ? null : "url(#arrow)" });
-    const text = svg("text", { class: "chip-text", "text-anchor": "middle", "dominant-baseline": "central" });
-    const back = svg("rect", { class: "chip-back", rx: 7, height: 15 });
-    const title = svg("title");
     const [x, y] = halfway(points);
-    const chip = svg("g", { class: "chip", transform: `translate(${x} ${y})` }, title, back, text);
-    return { edge, line, chip, text, back, title };
+    const beside = this.standing ? { x: x + 8, y: y + 4 } : { x, y: y - 8, "text-anchor": "middle" };
+    const text = svg("text", { class: "frame-size", ...beside });
+    const title = svg("title");
+    return { edge, line, text, title, label: svg("g", {}, title, text) };
   }
 
   // Nodes
@@ -87,7 +91,7 @@ export class Graph {
     const [x, y] = this.middle(node.layer, node.row);
     const at = `translate(${x - width / 2} ${y - height / 2})`;
     const title = svg("title", {}, `${node.name}: ${node.does}`);
-    const name = svg("text", { class: "name", x: 12, y: 18 }, cut(node.name, operator ? 15 : 13));
+    const name = svg("text", { class: "name", x: INSET, y: 18 }, cut(node.name, operator ? 14 : 13));
     if (!operator) {
       const shape = svg("rect", { class: "box", width, height, rx: node.kind === "table" ? 3 : height / 2 });
       const lines = node.kind === "table" ? [svg("line", { class: "rule", x1: 0, x2: width, y1: 4.5, y2: 4.5 })] : [];
@@ -101,10 +105,10 @@ export class Graph {
     const box = svg("rect", { class: "box", width, height, rx: 7 });
     const side = svg("rect", { class: "side", width: 5, height: height - 10, x: 0, y: 5 });
     const kind = svg("text", { class: "kind", x: width - 9, y: 18, "text-anchor": "end" }, node.kind);
-    const flow = svg("text", { class: "flow", x: 12, y: 36 });
-    const busy = svg("rect", { class: "bar-part", x: 12, y: 47, height: 6, rx: 2, width: 0 });
-    const all = svg("rect", { class: "bar-all", x: 12, y: 47, height: 6, rx: 2, width: 44 });
-    const part = svg("text", { class: "small", x: 62, y: 53 });
+    const flow = svg("text", { class: "flow", x: INSET, y: 36 });
+    const busy = svg("rect", { class: "bar-part", x: INSET, y: 47, height: 6, rx: 2, width: 0 });
+    const all = svg("rect", { class: "bar-all", x: INSET, y: 47, height: 6, rx: 2, width: BAR });
+    const part = svg("text", { class: "small", y: 53 });
     const lag = svg("text", { class: "small lag", x: width - 9, y: 53, "text-anchor": "end" });
     const pick = () => this.choose(this.chosen === node.segment ? null : node.segment);
     const group = svg(
@@ -143,9 +147,9 @@ export class Graph {
     });
     say(drawn.flow, `${rate(found?.rate_in)} → ${rate(found?.rate_out)}`);
     say(drawn.part, !batch ? share(busy) : head && segment.batch ? `batch ${duration(segment.batch.seconds)}` : "Spark");
-    set(drawn.part, { x: batch ? 16 : 62 });
-    set(drawn.all, { width: batch ? 0 : 44 });
-    set(drawn.busy, { width: ((batch ? 0 : Math.min(1, busy ?? 0)) * 44).toFixed(1), class: `bar-part ${busy > 0.95 ? "full" : busy > 0.8 ? "high" : ""}` });
+    set(drawn.part, { x: batch ? INSET : INSET + BAR + 6 });
+    set(drawn.all, { width: batch ? 0 : BAR });
+    set(drawn.busy, { width: ((batch ? 0 : Math.min(1, busy ?? 0)) * BAR).toFixed(1), class: `bar-part ${busy > 0.95 ? "full" : busy > 0.8 ? "high" : ""}` });
     say(drawn.lag, head && segment.lag !== null ? `${amount(segment.lag)} waiting` : "");
     const states = [
       `${node.name}: ${node.does}`,
@@ -160,7 +164,7 @@ export class Graph {
     set(group, { "aria-label": states.join("; ") });
   }
 
-  frames({ edge, line, text, back, title }, segments, planned) {
+  frames({ edge, line, text, title }, segments, planned) {
     const segment = this.nodes.get(edge.source).node.segment;
     const plan = planned.get(segment);
     const running = segments.get(segment);
@@ -169,8 +173,6 @@ export class Graph {
     const shows = edge.kind === "edge" && plan ? `${amount(plan.frame)}/frame` : "";
     if (shows === text.textContent) return;
     say(text, shows);
-    const width = shows.length * 6 + 12;
-    set(back, { width: shows ? width : 0, x: -width / 2, y: -7.5 });
     const after = plan?.deadlines[edge.source];
     const deadline = after === undefined ? "" : `, or ${duration(after)} after its first record, whichever is first`;
     say(title, shows ? `a frame leaves with ${count(plan.frame, "record")}${deadline}` : "");
@@ -200,9 +202,10 @@ function leave(graph, node) {
   return graph.standing ? [x, y + size(node).height / 2] : [x + size(node).width / 2, y];
 }
 
-function enter(graph, node) {
+// An arrow needs some room in front of the node.
+function enter(graph, node, room) {
   const [x, y] = graph.middle(node.layer, node.row);
-  return graph.standing ? [x, y - size(node).height / 2 - 5] : [x - size(node).width / 2 - 5, y];
+  return graph.standing ? [x, y - size(node).height / 2 - room] : [x - size(node).width / 2 - room, y];
 }
 
 // A smooth line through points, which leaves and enters along the flow.

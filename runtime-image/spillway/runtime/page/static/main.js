@@ -71,9 +71,9 @@ function point(at) {
 // What an event alone does not tell: the past, the decisions of before, and the graph.
 async function catchUp() {
   const [past, decided] = await Promise.all([ask("v1/history"), ask("v1/decisions")]);
-  const first = past.samples.length ? past.samples[0].at : Infinity;
-  const last = past.samples.length ? past.samples[past.samples.length - 1].at : -Infinity;
-  state.samples = [...state.samples.filter((sample) => sample.at < first), ...past.samples, ...state.samples.filter((sample) => sample.at > last)];
+  // Another driver has only what it has seen itself; what was seen here before it goes on counting.
+  const all = new Map([...state.samples, ...past.samples].map((sample) => [Math.floor(sample.at), sample]));
+  state.samples = [...all.values()].sort((one, other) => one.at - other.at);
   events.decided(decided.decisions);
   changed();
 }

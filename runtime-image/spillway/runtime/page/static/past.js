@@ -5,6 +5,7 @@ import { amount, count, duration, rate } from "./format.js";
 import { grouped } from "./moves.js";
 import { Plot } from "./plot.js";
 
+const SHORTEST = 60; // seconds; a page that was just opened has less, and is not stretched for it
 const LANES = 8; // of those segments that have ever left the record paradigm, then of the others
 
 export class Past {
@@ -13,7 +14,7 @@ export class Past {
     const latency = (name, kind, key) => ({ name, kind, value: (sample) => (sample.within === null ? null : sample[key] ?? Infinity) });
     this.latency = new Plot(byId("plot-latency"), {
       title: "latency",
-      height: 210,
+      height: 232,
       log: true,
       format: (value) => duration(value / 1000),
       series: [latency("99 % within", "p99", "p99_ms"), latency("half within", "p50", "p50_ms")],
@@ -42,7 +43,8 @@ export class Past {
 
   draw(samples, seen, span, cursor) {
     const to = samples.length ? samples[samples.length - 1].at : seen.at;
-    const from = to - span;
+    const first = samples.length ? samples[0].at : to;
+    const from = Math.max(to - span, Math.min(first, to - SHORTEST));
     const shown = samples.filter((sample) => sample.at >= from - 1);
     const groups = grouped(seen.moves).filter((group) => group.at >= from && group.kind !== "start");
     const marks = groups.map((group) => ({ at: group.at, kind: group.kind, text: `${group.kind}: ${count(group.moves.length, "partition")} of ${group.segments.join(", ")}` }));

@@ -10,7 +10,7 @@ const AXIS = 20;
 const LANE = 15;
 const GAP = 3.5; // seconds without a sample: a line is not drawn over what nobody saw
 const STEPS = [5, 10, 15, 30, 60, 120, 300]; // seconds between two times at the axis
-const ROOM = 84; // pixels that a time at the axis needs
+const ROOM = 72; // pixels that a time at the axis needs
 
 export class Plot {
   // `options`: title, height, log, format, series [{name, kind, value}], and `point`, called with a time or null.

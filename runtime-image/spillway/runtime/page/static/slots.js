@@ -13,15 +13,14 @@ export function slots(seen) {
           html(
             "tr",
             { class: slot.silent ? "silent" : "" },
-            html("th", { scope: "row" }, slot.slot, html("span", { class: "quiet" }, slot.incarnation > 1 ? ` life ${slot.incarnation}` : "")),
+            html("th", { scope: "row" }, slot.slot, html("span", { class: "quiet" }, slot.silent ? " silent" : slot.leaving ? " leaving" : "")),
             html("td", {}, bar(slot.busy), ` ${share(slot.busy)}`),
             html("td", { class: "number" }, share(slot.cpu)),
             html("td", { class: "number" }, bytes(slot.memory)),
             html("td", { class: "number" }, String(slot.partitions)),
-            html("td", {}, slot.silent ? "silent" : slot.leaving ? "leaving" : "works"),
           ),
         )
-      : [html("tr", {}, html("td", { colspan: 6, class: "quiet" }, "no slot has joined; start workers"))],
+      : [html("tr", {}, html("td", { colspan: 5, class: "quiet" }, "no slot has joined; start workers"))],
   );
 }
 
