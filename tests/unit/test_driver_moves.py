@@ -37,6 +37,7 @@ def test_a_move_pauses_from_the_release_to_the_assignment() -> None:
     steps = (Prepare(1, P, 2, B, "x"), Prepared(P, 2, B), Release(1, P, 2), Released(P, 2, A, 9))
     move = _told(*BEGUN, *steps, Assign(1, P, 2, B, "x", 9, takeover=False))[-1]
     assert (move.kind, move.source, move.target, move.pause_ms) == (MoveKind.RESIZE, "w0.0", "w1.0", 2000.0)
+    assert move.prepare_ms == 2000.0  # from `Prepare` to `Release`
     assert move.reason == "because of the load"
 
 
@@ -62,6 +63,7 @@ def test_a_release_that_was_taken_back_is_no_pause() -> None:
     steps = (Prepare(1, P, 2, B, "x"), Prepared(P, 2, B), Release(1, P, 2), Cancel(1, P, 2, "Unwanted"))
     move = _told(*BEGUN, *steps, Assign(1, P, 3, B, "x", 0, takeover=True))[-1]
     assert move.pause_ms is None
+    assert move.prepare_ms is None
 
 
 def test_an_heir_and_a_release_that_take_too_long_are_told() -> None:

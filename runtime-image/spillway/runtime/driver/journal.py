@@ -1,7 +1,8 @@
 """Which partitions changed hands, when and why: read from the control log as it goes on. Pure.
 
 The pause of a move is the time from which its owner was asked to stop (or, where it was lost, from when that was
-noticed) until the next one was assigned. To that comes what the heir takes for its first record.
+noticed) until the next one was assigned. To that comes what the heir takes for its first record. Ahead of the pause the
+heir prepares, and the owner still works.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ class Journal:
     def __init__(self) -> None:
         self.moves: collections.deque[Move] = collections.deque(maxlen=MOVES)
         self.counts: collections.Counter[MoveKind] = collections.Counter()
+        self._begun: dict[Partition, float] = {}
+        self._prepared: dict[Partition, float] = {}
         self._stopped: dict[Partition, float] = {}
 
     def lost(self, place: Partition, at: float) -> None:
@@ -40,10 +43,15 @@ class Journal:
     ) -> None:
         """A message that counted; `before` is what the log said ahead of it, `why` the reasons of those that decide."""
         match message:
+            case messages.Prepare():
+                self._begun[message.partition] = at
             case messages.Release():
                 self._stopped[message.partition] = at
+                if (begun := self._begun.get(message.partition)) is not None:
+                    self._prepared[message.partition] = max(0.0, (at - begun) * 1e3)
             case messages.Cancel():
-                self._stopped.pop(message.partition, None)
+                for known in (self._begun, self._prepared, self._stopped):
+                    known.pop(message.partition, None)
             case messages.Released():
                 holding = before.holdings.get(message.partition)
                 if holding and holding.move and holding.move.heir is None:
@@ -55,7 +63,8 @@ class Journal:
         self, before: log.State, message: messages.Assign, at: float, why: Mapping[Partition, str] | None
     ) -> None:
         place, holding = message.partition, before.holdings.get(message.partition)
-        stopped = self._stopped.pop(place, None)
+        stopped, prepared = self._stopped.pop(place, None), self._prepared.pop(place, None)
+        self._begun.pop(place, None)
         move = holding.move if holding else None
         rested = move is not None and move.cut is not None and move.heir is None
         if holding is None or (rested and holding.program == message.program):
@@ -70,7 +79,7 @@ class Journal:
         else:
             kind = MoveKind.RESIZE
         pause = None if stopped is None else max(0.0, (at - stopped) * 1e3)
-        self._note(place, kind, holding.owner.slot, message.owner.slot, pause, at, why)
+        self._note(place, kind, holding.owner.slot, message.owner.slot, pause, at, why, prepared)
 
     def _note(
         self,
@@ -81,9 +90,10 @@ class Journal:
         pause: float | None,
         at: float,
         why: Mapping[Partition, str] | None,
+        prepared: float | None = None,
     ) -> None:
         reason = (why or {}).get(place) or _WHY[kind]
         if kind in (MoveKind.TAKEOVER, MoveKind.PROGRAM, MoveKind.REST):  # `why` is of who gets what
             reason = _WHY[kind]
-        self.moves.append(Move(at, kind, str(place), source, target, pause, reason))
+        self.moves.append(Move(at, kind, str(place), source, target, pause, reason, prepared))
         self.counts[kind] += 1

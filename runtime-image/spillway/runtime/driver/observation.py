@@ -230,6 +230,8 @@ class Move(msgspec.Struct, frozen=True):
         pause_ms: from the moment at which its owner was asked to stop, or was found to be lost, until it was assigned
             again, by the driver's clock; None where nobody had it, or it rests.
         reason: why, as one sentence.
+        prepare_ms: before that, while the old owner still worked, what the new one took to make itself ready; None
+            where nothing was prepared.
     """
 
     at: float
@@ -239,6 +241,7 @@ class Move(msgspec.Struct, frozen=True):
     target: str | None
     pause_ms: float | None
     reason: str
+    prepare_ms: float | None = None
 
 
 class Condition(msgspec.Struct, frozen=True):
