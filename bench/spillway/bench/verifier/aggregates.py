@@ -135,10 +135,11 @@ def _row(key: Values, group: _Group, values: Sequence[_Value], revised: bool) ->
 def _folded(value: _Value, group: _Group, revised: bool) -> tuple[Any, float]:
     """The result, and how far it may be off: infinitely far where nothing can be said."""
     given = [tuple((result.values or ())[place] for place in value.arguments) for _, result in group.rows]
+    times = [row.times for row, _ in group.rows]
     if value.function == "count":
-        return sum(None not in arguments for arguments in given), 0.0
+        return sum(n for n, arguments in zip(times, given, strict=True) if None not in arguments), 0.0
     if value.function == "count_if":
-        return sum(arguments[0] is True for arguments in given), 0.0
+        return sum(n for n, arguments in zip(times, given, strict=True) if arguments[0] is True), 0.0
     numbers = [arguments[0] for arguments in given if arguments[0] is not None]
     off = sum(result.slack.get(value.arguments[0], 0.0) for _, result in group.rows)
     match value.function:

@@ -11,7 +11,7 @@ import binascii
 import datetime
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from typing import Any
 
@@ -20,6 +20,7 @@ from spillway.model.types import Column, ColumnType, Kind, Schema
 
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _BITS = {Kind.INT: 31, Kind.BIGINT: 63}
+_AS_THEY_ARE, _PLAIN = frozenset({Kind.STRING, Kind.INT, Kind.BIGINT}), frozenset({str, int})  # most of what there is
 _SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 # Without a zone a text is in UTC; other ways that a cast reads (year alone, region names) would need a cast of our own.
 _TIME_TEXT = 10  # characters of a date: everything longer has a time
@@ -32,7 +33,7 @@ class BadValueError(Exception):
 def parsed(data: bytes | None) -> dict[str, Any]:
     """The JSON object of a message; numbers with a fraction or an exponent as Decimal."""
     try:
-        found = json.loads((data or b"").decode(), parse_float=Decimal, parse_constant=_no_constant)
+        found = _decode((data or b"").decode())
     except (ValueError, RecursionError) as error:
         raise BadValueError(str(error)) from None
     if not isinstance(found, dict):
@@ -42,6 +43,10 @@ def parsed(data: bytes | None) -> dict[str, Any]:
 
 def _no_constant(text: str) -> Any:
     raise BadValueError(text)
+
+
+# Made once: `json.loads` with such arguments makes one for each text, which takes longer than to read it.
+_decode = json.JSONDecoder(parse_float=Decimal, parse_constant=_no_constant).decode
 
 
 def value(found: Any, kind: ColumnType) -> Any:
@@ -162,8 +167,8 @@ def shown(value: Any, kind: ColumnType) -> Any:
 
 def canonical(found: Any, kind: ColumnType) -> Any:
     """What JSON held of an output, so that equal values are equal; other types than the column's stay as they are."""
-    if found is None:
-        return None
+    if found is None or (kind.kind in _AS_THEY_ARE and type(found) in _PLAIN):
+        return found
     if kind.kind is Kind.DOUBLE and _is_number(found):
         return float(found)
     if kind.kind is Kind.DECIMAL and _is_number(found):
@@ -176,15 +181,18 @@ def canonical(found: Any, kind: ColumnType) -> Any:
     return ("boolean", found) if isinstance(found, bool) and kind.kind is not Kind.BOOLEAN else found
 
 
-def object_of(data: bytes, schema: Schema) -> tuple[Any, ...] | None:
-    """The columns of an output message; None where it is not one JSON object of just these columns in their order."""
-    try:
-        found = parsed(data)
-    except BadValueError:
-        return None
-    if tuple(found) != schema.names:
-        return None
-    return tuple(canonical(found[column.name], column.type) for column in schema)
+def objects_of(schema: Schema) -> Callable[[bytes], tuple[Any, ...] | None]:
+    """From an output message to its columns; to None where it is not one JSON object of just these, in their order."""
+    names, kinds = schema.names, tuple(column.type for column in schema)
+
+    def object_of(data: bytes) -> tuple[Any, ...] | None:
+        try:
+            found = parsed(data)
+        except BadValueError:
+            return None
+        return tuple(map(canonical, found.values(), kinds)) if tuple(found) == names else None
+
+    return object_of
 
 
 def key_text(values: Sequence[Any], columns: Sequence[Column]) -> str:

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
 
-from spillway.bench.verifier import aggregates, joins, needs, sources, steps
+from spillway.bench.verifier import aggregates, bags, joins, needs, sources, steps
 from spillway.bench.verifier.calls import Caller
 from spillway.bench.verifier.engine import Engine
 from spillway.bench.verifier.records import Topics
@@ -60,6 +60,7 @@ class _Walk:
         self._needed = needs.needed(self._graph, self._schemas)
         self._topics, self._assumed = topics, assumed
         self._small = {t.name for t in spec.tables if t.distribution is Distribution.BROADCAST}
+        self._bags = bags.exploding(self._graph)
         self._caller = Caller(code)
         self.engine = Engine()
 
@@ -97,7 +98,7 @@ class _Walk:
         if operator.select is not None:
             return steps.selected(operator, one, schema, self._needed[operator.name], self.engine)
         if operator.explode is not None:
-            return steps.exploded(operator, one, schema, self.engine)
+            return steps.exploded(operator, one, schema, self.engine, bag=operator.name in self._bags)
         return steps.called(operator, one, schema, self._caller)
 
     def _corrects(self, operator: Operator) -> bool:

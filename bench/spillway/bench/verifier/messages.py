@@ -84,10 +84,8 @@ def wanted(expected: Expected) -> list[Wanted]:
 
 def found(records: Sequence[Record], schema: Schema) -> list[Found]:
     """The messages of a topic."""
-    return [
-        Found(_key(record.key), decoding.object_of(record.value, schema) if record.value else None, record)
-        for record in records
-    ]
+    object_of = decoding.objects_of(schema)
+    return [Found(_key(record.key), object_of(record.value) if record.value else None, record) for record in records]
 
 
 def _key(data: bytes | None) -> str | None:

@@ -38,6 +38,7 @@ class Row:
         passing: it may be seen on the way to another row, which a join that corrects itself gives later.
         unsure: places of columns whose values depend on the order of arrival.
         slack: by place of a double, how far it may be off: sums of doubles depend on their order.
+        times: so many rows are alike, and nobody behind tells them apart (`bags`); time and appended are the latest.
     """
 
     values: Values
@@ -49,6 +50,12 @@ class Row:
     passing: bool = False
     unsure: frozenset[int] = NOTHING
     slack: Mapping[int, float] = dataclasses.field(default_factory=lambda: EXACT)
+    times: int = 1
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all of it is determined."""
+        return not (self.maybe or self.passing or self.unsure or self.slack)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection, Iterable, Sequence
 
-from spillway.bench.verifier import sql, translation
+from spillway.bench.verifier import bags, sql, translation
 from spillway.bench.verifier.calls import Caller, FailedError
 from spillway.bench.verifier.engine import Engine
 from spillway.bench.verifier.relations import EXACT, Relation, Row
@@ -68,17 +68,23 @@ def selected(operator: Operator, given: Relation, schema: Schema, needed: Collec
     )
 
 
-def exploded(operator: Operator, given: Relation, schema: Schema, engine: Engine) -> Relation:
-    """A row for each element of the array, in its order."""
+def exploded(operator: Operator, given: Relation, schema: Schema, engine: Engine, *, bag: bool = False) -> Relation:
+    """A row for each element of the array, in its order; of a `bag`, one for all that are alike."""
     explode = operator.explode
     assert explode is not None  # noqa: S101 - the kind of the operator says so
     array = translation.item(explode.array, given.schema)
     results = engine.evaluate([array], given.schema, given.rows)
     kept = given.places(column.name for column in schema.columns[:-1])
     rows: list[Row] = []
+    if any(result.shaky or result.unsure for result in results):
+        return dataclasses.replace(given, schema=schema, rows=(), open=f"{operator.name}: an array that is unsure")
+    if bag and all(row.is_plain for row in given.rows):
+        alike = bags.counted(
+            (row, tuple(row.values[place] for place in kept), (result.values or (None,))[0] or ())
+            for row, result in zip(given.rows, results, strict=True)
+        )
+        return dataclasses.replace(given, schema=schema, rows=tuple(alike), ordered=False)
     for row, result in zip(given.rows, results, strict=True):
-        if result.shaky or result.unsure:
-            return dataclasses.replace(given, schema=schema, rows=(), open=f"{operator.name}: an array that is unsure")
         unsure = frozenset(i for i, place in enumerate(kept) if place in row.unsure)
         slack = {i: row.slack[place] for i, place in enumerate(kept) if place in row.slack}
         values = tuple(row.values[place] for place in kept)
