@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Sequence
@@ -78,22 +77,16 @@ class Driver:
             raise self._unfit(error) from error
 
     def capacities(self, point: str) -> dict[str, float]:
-        """What the decision that is being made now takes a segment to be able to do: P_D and P_O, as far as known.
-
-        From the stream of events, of which each one is: decisions that are kept are only those that were news.
-        """
-        try:
-            with _open(f"http://{self.address}/v1/events", timeout=PATIENCE) as stream:
-                until = time.monotonic() + 2 * PATIENCE
-                for line in stream:
-                    if line.startswith(b"event: deciding"):
-                        return _capacities(json.loads(stream.readline().partition(b":")[2]), point)
-                    if time.monotonic() > until:
-                        break
-        except (OSError, http.client.HTTPException, ValueError) as error:
-            message = f"the driver at {self.address} does not tell what it decides: {error}"
-            raise DriverError(message) from None
-        return {}
+        """What a segment is taken to be able to do, in the decision that is being made: P_D and P_O, as far as known."""
+        verdicts = self.deciding().get("switching", {}).get("verdicts", [])
+        inputs = next((one.get("inputs", {}) for one in verdicts if one.get("point") == point), {})
+        found = {}
+        for name in ("P_D", "P_O"):
+            try:
+                found[name] = float(str(inputs[name]).removesuffix("/s"))
+            except (KeyError, ValueError):  # nobody has measured it
+                continue
+        return found
 
     def _asked(self, path: str, body: bytes | None = None) -> bytes:
         request = urllib.request.Request(
@@ -115,15 +108,3 @@ class Driver:
 
     def _unfit(self, error: Exception) -> DriverError:
         return DriverError(f"the driver at {self.address} answers in a way that can't be read here: {error}")
-
-
-def _capacities(deciding: dict[str, Any], point: str) -> dict[str, float]:
-    verdicts = deciding.get("switching", {}).get("verdicts", [])
-    inputs = next((one.get("inputs", {}) for one in verdicts if one.get("point") == point), {})
-    found = {}
-    for name in ("P_D", "P_O"):
-        try:
-            found[name] = float(str(inputs[name]).removesuffix("/s"))
-        except (KeyError, ValueError):
-            continue
-    return found
