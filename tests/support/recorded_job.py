@@ -136,7 +136,8 @@ def _moved(at: float, switch: Decision) -> list[told.Move]:
             slots[number] if to_batch else "batch",
             "batch" if to_batch else slots[number],
             21.0 + 3 * number if to_batch else 12.0 + number,
-            switch.reason.meaning,
+            switch.sentence,
+            180.0 + 9 * number if to_batch else 95.0 + 4 * number,
         )
         for number in range(PARTITIONS)
     ]

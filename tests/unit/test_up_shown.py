@@ -76,7 +76,7 @@ why      hold: the plan was made for this load
          12:00:05 switching: hold: no burst
 feed     echo 'to be or not to be' | spillway produce lines
 read     spillway consume word-counts
-at       Kafka 127.0.0.1:9092   driver http://127.0.0.1:18080/v1/observation
+at       Kafka 127.0.0.1:9092   page http://127.0.0.1:18080/
          /state/default/word-count
          Ctrl-C brings everything to rest and ends"""
     )

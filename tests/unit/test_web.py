@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import queue
 import socket
 import time
 from collections.abc import Iterator
@@ -13,7 +14,9 @@ from typing import Any
 import pytest
 
 from spillway.runtime import web
-from spillway.runtime.web import AddressError, Paths, QueryError, Reply, Server
+from spillway.runtime.web import AddressError, Paths, QueryError, Reply, Server, Stream
+
+TAKEN: queue.Queue[socket.socket] = queue.Queue()
 
 
 def fails(*_: str) -> Reply:
@@ -27,6 +30,8 @@ def server() -> Iterator[Server]:
             "/whole": lambda *given: web.reply(HTTPStatus.OK, {"given": given}),
             "/part/": lambda *given: web.reply(HTTPStatus.OK, {"given": given}),
             "/fails": fails,
+            "/dressed": lambda *_: Reply(HTTPStatus.OK, b"", headers={"X-Dress": "red"}),
+            "/stream": lambda *_: Stream("text/x", TAKEN.put),
         },
         {"/put": lambda body: web.reply(HTTPStatus.OK, {"body": body.decode()})},
     )
@@ -83,6 +88,41 @@ def test_a_query_without_one_key_alone_is_told_how_to_write_it(query: str) -> No
 def test_a_query_of_many_parts_is_not_even_taken_apart() -> None:
     with pytest.raises(QueryError, match="number of fields"):
         web.key_asked("&".join(["key=1"] * 5))
+
+
+def test_the_root_is_no_beginning_of_other_paths() -> None:
+    paths = Paths({"/": lambda *_: web.reply(HTTPStatus.OK, {"root": True})})
+
+    assert [found.status for path in ("/", "/?a", "/x") if isinstance(found := paths.get(path, ""), Reply)] == [
+        200,
+        200,
+        404,
+    ]
+
+
+def test_an_answer_may_have_more_headers(server: Server) -> None:
+    client = http.client.HTTPConnection(server.address, timeout=10)
+    client.request("GET", "/dressed")
+
+    assert client.getresponse().headers["X-Dress"] == "red"
+    client.close()
+
+
+def test_an_answer_that_goes_on_takes_no_place(server: Server) -> None:
+    clients = [http.client.HTTPConnection(server.address, timeout=10) for _ in range(web.MOST + 1)]
+    for client in clients:
+        client.request("GET", "/stream")
+    answers = [client.getresponse() for client in clients]
+
+    assert {(answer.status, answer.headers["Content-Type"]) for answer in answers} == {(200, "text/x")}
+    assert ask(server, "GET", "/whole")[0] == 200
+    for _ in clients:
+        one = TAKEN.get(timeout=5)
+        one.sendall(b"more\n")
+        one.close()
+    assert [answer.read() for answer in answers] == [b"more\n"] * len(clients)
+    for client in clients:
+        client.close()
 
 
 def test_what_is_put_is_bounded_and_says_how_much_it_is(server: Server) -> None:

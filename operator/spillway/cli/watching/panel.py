@@ -202,7 +202,7 @@ class Panel:
 
     def _addresses(self, scene: Scene) -> Iterator[Text]:
         if scene.bootstrap:
-            yield Text(f"Kafka {scene.bootstrap}   driver http://{scene.driver}/v1/observation", "dim")
+            yield Text(f"Kafka {scene.bootstrap}   page http://{scene.driver}/", "dim")
             yield Text(_short(scene.folder), "dim", overflow="fold")
         yield Text("Ctrl-C brings everything to rest and ends", "dim")
 

@@ -4,7 +4,7 @@ import { byId, fill, html, spoken } from "./dom.js";
 import { clock } from "./format.js";
 
 const SHOWN = 60;
-const NOTHING = /^hold\b/; // a decision to do nothing
+const NOTHING = /^(hold|no moves)\b/; // a decision to do nothing
 
 export class Events {
   constructor() {

@@ -145,7 +145,8 @@ export class Graph {
       class: `node operator ${batch ? "batch" : "record"}${this.chosen !== null && this.chosen === node.segment ? " chosen" : ""}`,
       "aria-pressed": String(this.chosen !== null && this.chosen === node.segment),
     });
-    say(drawn.flow, `${rate(found?.rate_in)} → ${rate(found?.rate_out)}`);
+    const [came, left] = [found?.rate_in ?? (head ? segment.rate_in : null), found?.rate_out ?? (segment?.operators.length === 1 ? segment.rate_out : null)];
+    say(drawn.flow, `${rate(came)} → ${rate(left)}`);
     say(drawn.part, !batch ? share(busy) : head && segment.batch ? `batch ${duration(segment.batch.seconds)}` : "Spark");
     set(drawn.part, { x: batch ? INSET : INSET + BAR + 6 });
     set(drawn.all, { width: batch ? 0 : BAR });
@@ -154,7 +155,7 @@ export class Graph {
     const states = [
       `${node.name}: ${node.does}`,
       `${node.kind}, in segment ${node.segment ?? "none"}, ${runs(segment?.paradigm)}`,
-      `${rate(found?.rate_in)} in, ${rate(found?.rate_out)} out`,
+      `${rate(came)} in, ${rate(left)} out`,
       batch ? "Spark works on it" : `busy for ${busy === null ? "an unknown part" : share(busy)} of the time of ${count(slots, "slot")}`,
       head && segment.lag !== null ? `${count(segment.lag, "message")} wait in front of it` : "",
       found?.errors ? `fails on ${rate(found.errors)}: dead letters` : "",

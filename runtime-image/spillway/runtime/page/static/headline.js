@@ -44,12 +44,13 @@ function figures(seen) {
   const living = seen.slots.filter((slot) => !slot.silent);
   const busy = living.map((slot) => slot.busy).filter((part) => part !== null);
   const lags = seen.segments.map((segment) => segment.lag).filter((lag) => lag !== null);
-  const granted = seen.granted === null ? "" : `, ${count(seen.granted, "worker")} granted`;
+  const granted = seen.granted === null ? "" : `${count(seen.granted, "worker")} granted`;
+  const part = busy.length ? `${share(busy.reduce((one, other) => one + other, 0) / busy.length)} busy` : "";
   const shown = [
     ["in", rate(seen.rate_in), "records of all sources"],
     ["out", rate(seen.latency.rate), "records of all outputs"],
     ["waiting", lags.length ? amount(lags.reduce((one, other) => one + other, 0)) : "–", "messages in front of all segments"],
-    ["slots", String(living.length), `${busy.length ? share(busy.reduce((a, b) => a + b, 0) / busy.length) : "–"} busy${granted}`],
+    ["slots", String(living.length), [part, granted].filter(Boolean).join(", ")],
     ["standby", seen.standby?.state ?? "off", standby(seen.standby)],
   ];
   fill(byId("figures"), shown, () =>

@@ -1,6 +1,6 @@
 // Moves of partitions, told together: a switch of sixteen partitions is one piece of news. Each with its phases.
 
-import { byId, fill, html, svg } from "./dom.js";
+import { byId, fill, html, spoken, svg } from "./dom.js";
 import { clock, count, duration, listed } from "./format.js";
 
 const TOGETHER = 2; // seconds; moves of one change come a few hundred milliseconds apart
@@ -44,7 +44,7 @@ function row(group, longest) {
     html("b", { class: "kind" }, html("span", { class: "move-sign", "aria-hidden": "true" }, SIGNS[kind] ?? "·"), ` ${kind}`),
     html("span", { class: "what" }, `${what} `, html("span", { class: "quiet" }, way)),
     html("span", { class: "phases" }, phases(group, longest), html("span", {}, pauses(group))),
-    html("span", { class: "why" }, group.reason),
+    html("span", { class: "why" }, ...spoken(group.reason)),
   );
 }
 
