@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from confluent_kafka import Consumer, Message, TopicPartition
 
@@ -74,6 +74,7 @@ class Order:
         frame: rows in a frame where rows keep their positions.
         code: the directory with the user's functions.
         shadow: do all of it, and send nothing: what a batch costs is learnt before one is needed.
+        repeat: of a shadow, how often each record is processed: so a few tell what many would cost.
         limit: seconds for one call of a user's function; then it is ended, and its record is a dead letter.
     """
 
@@ -85,12 +86,28 @@ class Order:
     frame: int
     code: Path | None = None
     shadow: bool = False
+    repeat: int = 1
     limit: float = watch.LIMIT
 
     @property
     def topic(self) -> str:
         """The topic that it reads."""
         return task.input_of(self.program, self.names)
+
+
+class Times(NamedTuple):
+    """Seconds that ranges took together.
+
+    Attributes:
+        all: from the first to the last.
+        reading, writing: of those, waiting for brokers.
+        cpu: processor time of the process, threads of Kafka's clients included.
+    """
+
+    all: float
+    reading: float
+    writing: float
+    cpu: float
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -104,20 +121,16 @@ class Result:
         rows: records in them: rows of frames, where it reads an edge.
         letters: dead letters.
         sent: messages that were sent, dead letters among them; of a shadow, that would have been.
-        seconds: that it took, and of those, reading and writing.
-        cpu: seconds of processor time of the process, threads of Kafka's clients included.
+        times: of all ranges that were worked on together.
     """
 
     number: int
     changes: tuple[Change, ...]
     messages: int
     letters: int
-    seconds: float
-    reading: float
-    writing: float
-    rows: int = 0
-    sent: int = 0
-    cpu: float = 0.0
+    rows: int
+    sent: int
+    times: Times
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -138,35 +151,30 @@ class Tools:
     caution: Caution = dataclasses.field(default_factory=lambda: Caution(None, ()))
 
 
-def work(order: Order, given: Range, tools: Tools) -> Result:
-    """Work on a range; returns once brokers have everything that came of it."""
+def work(order: Order, given: Sequence[Range], tools: Tools) -> list[Result]:
+    """Work on ranges of different partitions, together; returns once brokers have everything that came of them.
+
+    Each of them gives what it would alone. Together they wait once for what is read, and once for what is written.
+    """
     began, cpu = time.perf_counter(), time.process_time()
-    mine = _Work(order, given, tools)
-    messages, reading, mark = 0, 0.0, began
-    for some in _read(mine.task.topic, given, tools.consumer):
+    works = {one.number: _Work(order, one, tools) for one in given}
+    reading, mark = 0.0, began
+    for number, some in _read(order.topic, given, tools.consumer):
         reading += time.perf_counter() - mark
-        mine.process(some)
-        messages += len(some)
+        works[number].process(some)
         mark = time.perf_counter()
     reading += time.perf_counter() - mark
-    changes = mine.end()
+    changes = {number: mine.end() for number, mine in works.items()}
     mark = time.perf_counter()
     if not order.shadow and not tools.emitter.flush(PATIENCE):
-        message = f"no broker has taken what came of {mine.task.topic!r} within {PATIENCE:.0f} s"
+        message = f"no broker has taken what came of {order.topic!r} within {PATIENCE:.0f} s"
         raise RetryError(message)
     now = time.perf_counter()
-    return Result(
-        given.number,
-        changes,
-        messages,
-        mine.letters,
-        now - began,
-        reading,
-        now - mark,
-        mine.rows,
-        mine.sent,
-        time.process_time() - cpu,
-    )
+    times = Times(now - began, reading, now - mark, time.process_time() - cpu)
+    return [
+        Result(number, changes[number], mine.messages, mine.letters, mine.rows, mine.sent, times)
+        for number, mine in works.items()
+    ]
 
 
 class _Work:
@@ -185,7 +193,7 @@ class _Work:
             if (aim := order.aims.get(edge.label)) is not None
         }
         self._held: list[Send] = []
-        self.letters = self.sent = 0
+        self.messages = self.letters = self.sent = 0
         for key, value in given.origins:
             self.task.load(order.names.state(order.program.name), key, value)
 
@@ -202,6 +210,7 @@ class _Work:
 
     def process(self, messages: list[Message]) -> None:
         """Run the program over some messages, and send what is ready."""
+        self.messages += len(messages)
         self._tools.caution.take(self, messages)
         for label, (_, combiner) in self._combiners.items():
             for into, rows in enumerate(self.task.waiting(label)):
@@ -252,39 +261,54 @@ class _Work:
             self._tools.emitter.send_all(made)
 
 
-def _read(topic: str, given: Range, consumer: Consumer) -> Iterator[list[Message]]:
-    """The messages of a range, `AT_ONCE` at a time."""
-    waiting: list[Message] = []
-    for some in _arrived(topic, given, consumer):
-        waiting += some
-        while len(waiting) >= AT_ONCE:
-            yield waiting[:AT_ONCE]
-            del waiting[:AT_ONCE]
-    if waiting:
-        yield waiting
+def _read(topic: str, given: Sequence[Range], consumer: Consumer) -> Iterator[tuple[int, list[Message]]]:
+    """Messages of some ranges, each `AT_ONCE` at a time, with the number of its partition."""
+    waiting: dict[int, list[Message]] = {one.number: [] for one in given}
+    for number, some, ends in _arrived(topic, given, consumer):
+        mine = waiting[number]
+        mine += some
+        while len(mine) >= AT_ONCE:
+            yield number, mine[:AT_ONCE]
+            del mine[:AT_ONCE]
+        if ends and mine:
+            yield number, mine
 
 
-def _arrived(topic: str, given: Range, consumer: Consumer) -> Iterator[list[Message]]:
-    """The same as they come. Offsets that nobody can read, such as the ends of transactions, may be among them."""
-    consumer.assign([TopicPartition(topic, given.number, given.start)])
-    at, deadline = given.start, time.monotonic() + PATIENCE
-    while at < given.stop:
-        found: list[Message] = []
+def _arrived(topic: str, given: Sequence[Range], consumer: Consumer) -> Iterator[tuple[int, list[Message], bool]]:
+    """The same as they come, and whether they are the last. Some offsets nobody can read: the ends of transactions."""
+    left = {one.number: one for one in given if one.start < one.stop}
+    at = {number: one.start for number, one in left.items()}
+    if not left:
+        return
+    consumer.assign([TopicPartition(topic, number, one.start) for number, one in left.items()])
+    deadline = time.monotonic() + PATIENCE
+    while left:
+        found: dict[int, list[Message]] = {}
         for message in clients.arrived(consumer, AT_ONCE, LOOK):
-            error, offset = message.error(), message.offset() or 0
+            number, error, offset = message.partition(), message.error(), message.offset() or 0
+            mine = left.get(number)
+            if mine is None:
+                continue  # beyond its end
             if error is None:
-                at = offset + 1
-                if offset < given.stop:
-                    found.append(message)
+                at[number] = offset + 1
+                if offset < mine.stop:
+                    found.setdefault(number, []).append(message)
             elif clients.is_end(error):
-                at = max(at, offset)
+                at[number] = max(at[number], offset)
             elif not error.retriable():
-                problem = f"topic {topic!r}, partition {given.number}, can't be read from {at} on: {error.str()}"
+                problem = f"topic {topic!r}, partition {number}, can't be read from {at[number]} on: {error.str()}"
                 raise RetryError(problem)
-        if found:
+        done = [number for number, one in left.items() if at[number] >= one.stop]
+        for number in {*found, *done}:
+            yield number, found.get(number, []), number in done
+        for number in done:
+            del left[number]
+        if left and done:
+            consumer.incremental_unassign([TopicPartition(topic, number) for number in done])
+        if found or done:
             deadline = time.monotonic() + PATIENCE
-            yield found
         elif time.monotonic() > deadline:
-            problem = f"topic {topic!r}, partition {given.number}: nothing came from {at} on within {PATIENCE:.0f} s"
+            number = min(left)
+            problem = f"topic {topic!r}, partition {number}: nothing came from {at[number]} on within {PATIENCE:.0f} s"
             raise RetryError(problem)
     consumer.unassign()

@@ -20,7 +20,7 @@ from spillway.controllers.switching.measurements import Costs
 # More: what has become slower, with a colder cache or longer records, is noticed late.
 KEPT = 64
 # A line needs sizes that differ by this much; else its slope is mostly noise.
-SPREAD = 4.0
+SPREAD = 2.5
 # Seconds from one batch to the next, at the least and at the most that is planned with: below, a batch is all overhead;
 # above, no bound that people have could be kept.
 SHORTEST, LONGEST = 0.05, 2.0

@@ -49,6 +49,8 @@ FIRST = 2_000
 IDLE = 0.02
 # Times that an intent is given to Spark before its ranges are worked on in this very process, one after the other.
 TIMES = 3
+# Records in a frame of a batch, at the least: they are all there, so none waits for others.
+FRAME = 1_000
 AGAIN = 0.5  # seconds until an intent that came to nothing is run again
 
 Write = Callable[[messages.Any], None]
@@ -118,8 +120,6 @@ class Batching:
         self._look_due = 0.0
         self._turn = ""  # the segment whose batch was last
         self._gone: GoneError | None = None
-        self.ends: dict[Partition, tuple[float, int]] = {}
-        """Where the input of each of our partitions ended, and when that was seen."""
         self.speeds: dict[str, Speed] = {}
         """By program."""
         self.lasts: dict[str, Last] = {}
@@ -169,13 +169,6 @@ class Batching:
         work = self.engine.slot.works.get(place) if self.engine else None
         return work is not None and work.processes
 
-    def waiting(self, segment: str) -> int | None:
-        """Messages in front of the partitions that it has; None before it has looked."""
-        works = self.has(segment)
-        if not works or any(work.partition not in self.ends for work in works):
-            return None
-        return sum(max(0, self.ends[work.partition][1] - work.position) for work in works)
-
     # The loop.
 
     def heard(self, message: messages.Any, state: log.State, *, counted: bool) -> None:
@@ -194,7 +187,6 @@ class Batching:
         if self.engine is None:
             return
         self._read_back()
-        self.ends = {place: end for place, end in self.ends.items() if place in self.engine.slot.works}
         if not self._running and not self._proposed and not self._looking and time.monotonic() >= self._look_due:
             self._look()
 
@@ -287,7 +279,6 @@ class Batching:
     def _seen(self, found: Mapping[Partition, int]) -> None:
         self._looking = False
         now = time.monotonic()
-        self.ends |= {place: (now, end) for place, end in found.items()}
         if self.engine is None:
             return
         works = {place: work for place in found if (work := self.engine.slot.works.get(place)) is not None}
@@ -325,15 +316,13 @@ class Batching:
             functools.partial(self._failed, running, runner),
         )
 
-    def order(self, program: str, *, combined: bool, shadow: bool = False) -> Order:
+    def order(self, program: str, *, combined: bool) -> Order:
         """What is to be done with ranges of a program."""
         found = self._program(program)
         segments = self._state.plan.segments if self._state.plan else ()
         frame = next((one.frame for one in segments if one.name == found.name), 1)
         aims = self._aims(found) if combined else {}
-        return Order(
-            self._access, self._names, self._width(found), found, aims, max(frame, 1_000), self._code, shadow=shadow
-        )
+        return Order(self._access, self._names, self._width(found), found, aims, max(frame, FRAME), self._code)
 
     def _ran(self, running: Running, results: Sequence[Result]) -> None:
         running.results = results

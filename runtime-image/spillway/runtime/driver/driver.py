@@ -126,7 +126,8 @@ class Driver:
         standby = Standby(start)
         self.batching = Batching(access, self.names, self.catalogue, self.leading.positions, standby)
         self.batching.begin(self.leading.write, files.code)
-        self.paradigms = Paradigms(self.batching, Shadows(self.batching, self.leading.positions))
+        positions = self.leading.positions
+        self.paradigms = Paradigms(self.batching, Shadows(self.batching, positions), positions)
         self.leading.begin(lambda place: self.catalogue.input(self.leading.state, place), self.batching.lead)
         self._planned()
 
@@ -254,7 +255,7 @@ class Driver:
         while not self._ordered.empty():
             segments, to = self._ordered.get()
             self.steersman.order(segments, to)
-        self.paradigms.look(state, self.catalogue.planned(state), self.job.spec, now)
+        self.paradigms.look(state, self.catalogue.planned(state), self.job.spec, seen)
         self.seen = self.paradigms.added(seen)
 
     def _change(self, now: float) -> None:

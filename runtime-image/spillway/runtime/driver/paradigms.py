@@ -16,14 +16,18 @@ from spillway.model.streamjob import Spec
 from spillway.runtime import task
 from spillway.runtime.driver import observation
 from spillway.runtime.driver.batching import Batching
+from spillway.runtime.driver.hands import Hands
 from spillway.runtime.driver.observing import Seen, Work
+from spillway.runtime.driver.positions import Positions
 from spillway.runtime.driver.shadows import Case, Shadows
 from spillway.runtime.driver.steering import Batches
 from spillway.runtime.programs.program import Program
 
-# Seconds over which arrivals are counted while batches have the input, and at the least: batches look at it a few times
-# a second.
-SPAN, LEAST = 1.0, 0.4
+# Seconds over which arrivals are counted, and at the least. A burst can't wait for longer.
+SPAN, LEAST = 0.6, 0.3
+# Seconds between two looks at where inputs end. Slots tell that too, but of what they have fetched: a slot with more to
+# do than it can hears late of what is coming.
+LOOK = 0.15
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -45,8 +49,13 @@ class Paradigms:
         cannot: by segment, why it never runs in batches.
     """
 
-    def __init__(self, batching: Batching, shadows: Shadows) -> None:
-        self._batching, self._shadows = batching, shadows
+    def __init__(self, batching: Batching, shadows: Shadows, positions: Positions) -> None:
+        self._batching, self._shadows, self._positions = batching, shadows, positions
+        self._hands = Hands()
+        self._looking = False
+        self._looked = 0.0
+        self._ends: dict[Partition, tuple[float, int]] = {}  # when that was so, and where the input ended
+        self._at: dict[Partition, int] = {}  # how far owners have come
         self.known: Mapping[str, Batches] = {}
         self.batched: frozenset[str] = frozenset()
         self._seen: dict[str, collections.deque[_Seen]] = {}
@@ -55,10 +64,12 @@ class Paradigms:
 
     def close(self) -> None:
         """No more looks."""
+        self._hands.close()
         self._shadows.close()
 
-    def look(self, state: log.State, programs: Mapping[str, Program], spec: Spec, now: float) -> None:
-        """What can run in batches, what does, and what batches would do."""
+    def look(self, state: log.State, programs: Mapping[str, Program], spec: Spec, seen: Seen) -> None:
+        """What can run in batches, what does, and what batches would do; `seen` is what slots tell."""
+        self._hands.answers()
         plan, standby = state.plan, self._batching.standby
         if plan is None:
             return
@@ -76,7 +87,8 @@ class Paradigms:
             for name in segments
             if (port := task.source_of(programs[name])) is not None and port.source is not None
         }
-        self._count(segments)
+        self._look({name: segments[name].partitions for name in may})
+        self._count({name: segments[name].partitions for name in may}, seen)
         cases = [
             Case(name, programs[name], self._inputs[name], segments[name].partitions)
             for name in may
@@ -89,8 +101,8 @@ class Paradigms:
                 pins[name],
                 self._runs(state, name, segments[name].partitions, segments[name].paradigm),
                 self._batching.speed(one.program).line if self._shadows.known(one.program) else None,
-                self._came(name, now),
-                self._batching.waiting(name),
+                self._came(name, seen.at),
+                self._queue(name),
             )
             for name, one in segments.items()
         }
@@ -111,19 +123,16 @@ class Paradigms:
         """What was measured, with what batches do."""
         works, arrivals = dict(seen.works), dict(seen.arrivals)
         for name, of in self.known.items():
+            if of.came is not None and name in self._inputs:
+                arrivals[self._inputs[name]] = of.came
             mine = self._batching.has(name)
             if not mine:
                 continue
             before = works.get(name, Work())
             working = sum(work.processes for work in mine)
             works[name] = dataclasses.replace(
-                before,
-                came=before.came + self._went(name),
-                lag=(before.lag or 0) + (of.queue or 0),
-                working=before.working + working,
+                before, came=self._went(name), lag=of.queue, working=before.working + working
             )
-            if of.came is not None and name in self._inputs:
-                arrivals[self._inputs[name]] = of.came
         return dataclasses.replace(seen, works=works, arrivals=arrivals)
 
     def batch(self, segment: str) -> observation.Batch | None:
@@ -152,23 +161,49 @@ class Paradigms:
             return Paradigm.BATCH if there else Paradigm.RECORD
         return Paradigm.RECORD if planned is Paradigm.BATCH else Paradigm.BATCH
 
-    def _count(self, segments: Mapping[str, object]) -> None:
-        """How far the inputs of what batches have reach now."""
-        for name in segments:
-            mine = self._batching.has(name)
-            if not mine or self._batching.waiting(name) is None:
-                self._seen.pop(name, None)
-                continue
-            ends = [self._batching.ends[work.partition] for work in mine]
-            at = min(at for at, _ in ends)
+    def _look(self, partitions: Mapping[str, int]) -> None:
+        """Ask where inputs end, beside the loop."""
+        now = time.monotonic()
+        if self._looking or now < self._looked + LOOK or not partitions:
+            return
+        self._looking, self._looked = True, now
+        places = [
+            (Partition(name, number), self._inputs[name])
+            for name, count in partitions.items()
+            for number in range(count)
+        ]
+        self._hands.do(lambda: self._positions.ends(places, committed=True), self._told, self._not_told)
+
+    def _told(self, ends: Mapping[Partition, int]) -> None:
+        self._looking = False
+        now = time.monotonic()
+        self._ends = {place: (now, end) for place, end in ends.items()}
+
+    def _not_told(self, _: Exception) -> None:
+        self._looking = False  # a broker is away: the next look will tell
+
+    def _count(self, partitions: Mapping[str, int], seen: Seen) -> None:
+        """How far inputs reach now, and how far owners have come."""
+        self._at |= {place: position for place, position in seen.positions.items() if place.segment in partitions}
+        for name, count in partitions.items():
+            self._at |= {work.partition: work.position for work in self._batching.has(name)}
+            places = [Partition(name, number) for number in range(count)]
             known = self._seen.setdefault(name, collections.deque(maxlen=64))
-            if known and known[-1].partitions != len(mine):
+            if any(place not in self._ends or place not in self._at for place in places):
                 known.clear()
-            end, position = sum(end for _, end in ends), sum(work.position for work in mine)
+                continue
+            at = min(self._ends[place][0] for place in places)
+            end, position = sum(self._ends[place][1] for place in places), sum(self._at[place] for place in places)
+            if known and known[-1].partitions != count:
+                known.clear()
             if not known or at > known[-1].at:
-                known.append(_Seen(at, len(mine), end, position))
+                known.append(_Seen(at, count, end, position))
             while len(known) > 2 and at - known[1].at >= SPAN:
                 known.popleft()
+
+    def _queue(self, name: str) -> int | None:
+        known = self._seen.get(name)
+        return max(0, known[-1].end - known[-1].position) if known else None
 
     def _came(self, name: str, now: float) -> Arrivals | None:
         known = self._seen.get(name)

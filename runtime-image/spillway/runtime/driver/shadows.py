@@ -6,6 +6,7 @@ now and then, because costs drift. Whether slots have processed the records alre
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import logging
 import time
@@ -22,14 +23,14 @@ from spillway.runtime.driver.positions import Positions
 from spillway.runtime.driver.standby import Runner
 from spillway.runtime.programs.program import Program
 
-# Records of the first ones. Two to compile programs and to warm up, of which nothing is learnt; then sizes far enough
-# apart for a line through them.
+# Records of each, in turn. The first compile programs and warm up, so nothing is learnt of them; then small ones and
+# large ones alternate, so that a line can be laid through them.
 WARMING = 2
-SIZES = (1_000, 1_000, 1_000, 10_000, 50_000, 1_000, 20_000)
+SIZES = (1_000, 1_000, 1_000, 5_000, 1_000, 25_000, 5_000, 50_000)
 # Of a core, in the long run. What is known costs nothing until it is needed; more would be taken from the job.
 SHARE = 0.02
-# Seconds that one may take, by what is known: it shares the cores with the job.
-LONGEST = 0.5
+# Seconds. Of what took longer, the next one is not larger: it shares the cores with the job.
+LONGEST = 1.0
 # Seconds until there may be enough records, or a look at them may go well.
 AGAIN = 1.0
 LEAST = 100  # records
@@ -55,6 +56,7 @@ class Shadows:
         self._runner: Runner | None = None
         self._done: dict[str, int] = {}  # by program, with this runner
         self._due: dict[str, float] = {}
+        self._most: dict[str, int] = {}  # records of one that took long enough
         self._busy = False
 
     def known(self, program: str) -> bool:
@@ -66,7 +68,7 @@ class Shadows:
         self._hands.answers()
         runner, now = self._batching.standby.runner, time.monotonic()
         if runner is not self._runner:
-            self._runner, self._done, self._due = runner, {}, {}
+            self._runner, self._done, self._due, self._most = runner, {}, {}, {}
         if runner is None or self._busy or self._batching.busy:
             return
         due = [case for case in cases if now >= self._due.get(case.program.id, 0.0)]
@@ -85,9 +87,8 @@ class Shadows:
 
     def _size(self, case: Case) -> int:
         """Records of the next one."""
-        done, line = self._done.get(case.program.id, 0), self._batching.speed(case.program.id).line
-        size = SIZES[done % len(SIZES)]
-        return size if line is None else max(SIZES[0], min(size, int((LONGEST - line.fixed) * line.capacity)))
+        size = SIZES[self._done.get(case.program.id, 0) % len(SIZES)]
+        return min(size, self._most.get(case.program.id, size))
 
     def _shadow(self, runner: Runner, case: Case, size: int) -> tuple[Sequence[Result], float]:
         """The last records that there are, as many of each partition."""
@@ -100,9 +101,10 @@ class Shadows:
         there = sum(one.stop - one.start for one in given)
         if there < LEAST:
             return [], 0.0
-        given *= max(1, size // there)  # the same again, as often as it takes: nothing is kept of it
         began = time.monotonic()
-        results = runner.run(self._batching.order(case.program.id, combined=True, shadow=True), given)
+        order = self._batching.order(case.program.id, combined=True)
+        # The same records again, as often as it takes: nothing is kept of what comes of them.
+        results = runner.run(dataclasses.replace(order, shadow=True, repeat=max(1, size // there)), given)
         return results, time.monotonic() - began
 
     def _ran(self, case: Case, found: tuple[Sequence[Result], float]) -> None:
@@ -115,8 +117,11 @@ class Shadows:
         done = self._done.get(program, 0)
         self._done[program] = done + 1
         records = sum(result.messages for result in results)
+        _log.info("%d records of %s as a shadow: %.0f ms", records, case.segment, seconds * 1e3)
         if done >= WARMING:
             self._batching.speed(program).learn(Batch(records, seconds))
+            if seconds > LONGEST:
+                self._most[program] = max(SIZES[0], records)
         rest = seconds / SHARE if done + 1 >= len(SIZES) else 0.0
         self._due[program] = time.monotonic() + rest
         if done + 1 == len(SIZES) and (line := self._batching.speed(program).line) is not None:

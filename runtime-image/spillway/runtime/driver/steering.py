@@ -44,8 +44,8 @@ class Batches:
         pinned: what the manifest says.
         runs: the paradigm in which it runs.
         line: what batches take, if that was measured.
-        came: what arrived while batches had it; None where slots have it, who know that themselves.
-        queue: messages that wait in front of batches; None as long as nobody has looked, or slots have it.
+        came: what arrives; None where nobody has looked.
+        queue: messages that wait; None where nobody has looked.
     """
 
     can: bool
