@@ -1,4 +1,4 @@
-"""A driver of a few lines that answers over HTTP: it tells what it is given, and takes grants; nothing ever moves."""
+"""A driver of a few lines that answers over HTTP: it tells what it is given, and takes grants and orders."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from spillway.runtime.driver import observation
-from spillway.runtime.driver.observation import Observation
+from spillway.runtime.driver.observation import Observation, SwitchAnswer, SwitchOrder
 
 
 class FakeDriver:
@@ -21,6 +21,10 @@ class FakeDriver:
         seen: what it tells.
         grants: all that came.
         granted: called at each grant with the number of workers; what it gives is told from then on.
+        decisions: that it tells, the newest last.
+        deciding: what it tells to decide now.
+        orders: all that came.
+        ordered: called at each order to switch; its answer.
     """
 
     def __init__(self, seen: Observation) -> None:
@@ -28,6 +32,11 @@ class FakeDriver:
         self.grants: list[int] = []
         self.granted: Callable[[Observation, int], Observation] = lambda before, _: before
         self.decisions: list[dict[str, Any]] = []
+        self.deciding: dict[str, Any] | None = None
+        self.orders: list[SwitchOrder] = []
+        self.ordered: Callable[[SwitchOrder], SwitchAnswer] = lambda order: SwitchAnswer(
+            observation.VERSION, False, (), order.to, "batches can't begin: Spark is off"
+        )
         self.address = ""
 
     def take(self, body: bytes) -> bytes:
@@ -35,6 +44,11 @@ class FakeDriver:
         self.grants.append(grant.workers)
         self.seen = self.granted(msgspec.structs.replace(self.seen, granted=grant.workers), grant.workers)
         return observation.encode(grant)
+
+    def order(self, body: bytes) -> bytes:
+        order = observation.switch_order(body)
+        self.orders.append(order)
+        return observation.encode(self.ordered(order))
 
 
 @contextlib.contextmanager
@@ -44,13 +58,18 @@ def answering(seen: Observation) -> Iterator[FakeDriver]:
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            pages = {"/v1/observation": driver.seen, "/v1/decisions": driver.decisions}
+            pages: dict[str, object] = {
+                "/v1/observation": driver.seen,
+                "/v1/decisions": driver.decisions,
+                "/v1/deciding": {"version": observation.VERSION, "deciding": driver.deciding},
+            }
             found = self.path in pages
             body = msgspec.json.encode(pages[self.path]) if found else b"there is no such page"
             self.answer(200 if found else 404, body)
 
         def do_PUT(self) -> None:
-            self.answer(200, driver.take(self.rfile.read(int(self.headers["Content-Length"]))))
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            self.answer(200, driver.order(body) if self.path == "/v1/switch" else driver.take(body))
 
         def answer(self, status: int, body: bytes) -> None:
             self.send_response(status)

@@ -11,7 +11,21 @@ from typing import Annotated
 
 import typer
 
-from spillway.cli import broker, consume, crds, dead, demo, plan, produce, terminal, up, validate
+from spillway.cli import (
+    broker,
+    consume,
+    crds,
+    dead,
+    decisions,
+    demo,
+    explain,
+    plan,
+    produce,
+    switch,
+    terminal,
+    up,
+    validate,
+)
 
 app = typer.Typer(
     name="spillway",
@@ -47,6 +61,9 @@ app.command()(crds.crds)
 app.command()(broker.broker)
 app.command()(up.up)
 app.command()(demo.demo)
+app.command()(explain.explain)
+app.command()(decisions.decisions)
+app.command()(switch.switch)
 app.command()(produce.produce)
 app.command()(consume.consume)
 app.add_typer(dead.app)

@@ -42,9 +42,19 @@ def default(namespace: str, job: str) -> Path:
     if not _NAMESPACE.fullmatch(namespace):
         message = f"metadata.namespace: {namespace!r} is no namespace; use small letters, digits and '-', 63 at most"
         raise StateError(message)
+    return _root() / namespace / job
+
+
+def running() -> list[str]:
+    """The jobs that run on this machine from where `default` puts them, as namespace/name."""
+    locks = sorted(_root().glob(f"*/*/{LOCK}"))
+    return [f"{lock.parent.parent.name}/{lock.parent.name}" for lock in locks if is_held(lock.parent)]
+
+
+def _root() -> Path:
     named = os.environ.get("SPILLWAY_STATE")
     root = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
-    return Path(named or f"{root}/spillway").expanduser().absolute() / namespace / job
+    return Path(named or f"{root}/spillway").expanduser().absolute()
 
 
 class State:
@@ -123,17 +133,24 @@ def held(folder: Path, *, fresh: bool = False) -> Iterator[State]:
 
 
 def who(folder: Path) -> dict[str, Any]:
-    """What the one who runs there told; nothing if nobody does."""
+    """What the one who runs there told; nothing if nobody does, or has not told anything yet."""
+    try:
+        told = json.loads((folder / LOCK).read_text(encoding="utf-8")) if is_held(folder) else {}
+    except (OSError, ValueError):
+        return {}
+    return told if isinstance(told, dict) else {}
+
+
+def is_held(folder: Path) -> bool:
+    """Whether somebody has the directory."""
     try:
         with (folder / LOCK).open("r+", encoding="utf-8") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            except BlockingIOError:
-                told = json.load(lock)
-                return told if isinstance(told, dict) else {}
-    except (OSError, ValueError):
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
         pass
-    return {}
+    return False
 
 
 def replace(file: Path, text: str) -> None:

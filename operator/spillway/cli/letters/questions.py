@@ -53,10 +53,10 @@ def place(job: str, bootstrap: str | None, secret: pathlib.Path | None) -> tuple
 
 def wanted(operator: str | None, since: str | None, offsets: list[int] | None) -> Wanted:
     """The letters that the options name."""
-    return Wanted(operator or "", 0 if since is None else _moment(since), frozenset(offsets or ()))
+    return Wanted(operator or "", 0 if since is None else moment(since), frozenset(offsets or ()))
 
 
-def _moment(text: str) -> int:
+def moment(text: str) -> int:
     """`2h` ago, or a time as ISO 8601 has it, in milliseconds since 1970."""
     try:
         return (time.time_ns() - Duration.parse(text).amount) // _MILLION

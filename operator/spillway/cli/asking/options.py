@@ -1,0 +1,32 @@
+"""What commands that ask a running job have in common; nothing heavy, for `--help` needs it."""
+
+from __future__ import annotations
+
+import enum
+import pathlib
+from typing import Annotated
+
+import typer
+
+
+class Format(enum.StrEnum):
+    """How answers are printed."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+Job = Annotated[str, typer.Argument(metavar="JOB", help="The job: its name, NAMESPACE/NAME, or its manifest.")]
+Namespace = Annotated[
+    str | None,
+    typer.Option("--namespace", "-n", metavar="NAMESPACE", help="Of the job.  [default: as JOB says, or default]"),
+]
+State = Annotated[
+    pathlib.Path | None,
+    typer.Option("--state", metavar="DIR", file_okay=False, help="As in `spillway up`, if it was given there."),
+]
+Driver = Annotated[
+    str | None,
+    typer.Option("--driver", metavar="HOST:PORT", help="Where the job's driver answers, if not on this machine."),
+]
+Output = Annotated[Format, typer.Option("--output", "-o", help="text for people, json for programs.")]

@@ -1,0 +1,62 @@
+"""`spillway explain`: what a running job has decided last, why, and what it has rejected."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from spillway.cli import terminal
+from spillway.cli.asking import options
+
+if TYPE_CHECKING:
+    from spillway.cli.asking.accounts import Account
+    from spillway.cli.asking.places import Place
+
+
+def explain(
+    job: options.Job,
+    namespace: options.Namespace = None,
+    state: options.State = None,
+    driver: options.Driver = None,
+    output: options.Output = options.Format.TEXT,
+) -> None:
+    """Say why a running job runs as it does.
+
+    How the promise is kept; of each segment, in which paradigm it runs, since when and why, and what would make the
+    other one better; of each part of its driver, what it decides now, what it has changed last, and what it has
+    rejected. V, P_D, P_O and L are what arrives, what either paradigm does, and what waits.
+
+    \b
+    Exit code: 0 shown, 1 the job does not run here or does not answer, 2 wrong use.
+    Example:   spillway explain word-count
+    """  # noqa: D301 - \\b keeps the lines apart in --help
+    import datetime
+
+    from spillway.cli.asking import places, sheets
+    from spillway.cli.planning.sheets import console
+
+    with places.found(places.Asked(job, namespace, state, driver)) as place:
+        found = _asked(place)
+    if output is options.Format.JSON:
+        terminal.say(json.dumps(sheets.data(found), indent=2))
+    else:
+        sheets.show(found, console(), datetime.datetime.now().astimezone().tzinfo)
+
+
+def _asked(place: Place) -> Account:
+    """All that the driver tells, and what it would answer to somebody who switched a segment."""
+    from spillway.cli.asking import accounts, told
+    from spillway.model.operators import Paradigm
+
+    seen = place.observation()
+    news = [told.decision(one) for one in place.driver.decisions()]
+    deciding = told.deciding(place.driver.deciding())
+    answers = {}
+    for segment in seen.segments:
+        to = "record" if segment.paradigm is Paradigm.BATCH else "batch"
+        names = accounts.operators(seen).get(segment.name)
+        if names:
+            answers[segment.name] = place.driver.switch(
+                names[:1], "record" if to == "record" else "batch", dry_run=True
+            )
+    return accounts.account(seen, news, deciding, answers)
