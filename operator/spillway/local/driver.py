@@ -69,7 +69,7 @@ class Driver:
 
     def switch(
         self, operators: Sequence[str], to: Literal["batch", "record"], *, dry_run: bool = False
-    ) -> observation.SwitchAnswer:
+    ) -> SwitchAnswer:
         """Have operators run in another paradigm, or only ask what would become of that."""
         order = observation.SwitchOrder(observation.VERSION, tuple(operators), to, dry_run)
         try:
@@ -88,25 +88,6 @@ class Driver:
             except (KeyError, ValueError):  # nobody has measured it
                 continue
         return found
-
-    def deciding(self) -> dict[str, Any]:
-        """What is decided now, whether that is news or not; empty before there is anything."""
-        try:
-            found = json.loads(self._asked("/v1/deciding"))
-        except ValueError as error:
-            raise self._unfit(error) from error
-        told = found.get("deciding") if isinstance(found, dict) else None
-        return told if isinstance(told, dict) else {}
-
-    def switch(
-        self, operators: Sequence[str], to: Literal["batch", "record"], *, dry_run: bool = False
-    ) -> SwitchAnswer:
-        """Have operators run in another paradigm, or only ask what would become of that."""
-        order = observation.SwitchOrder(observation.VERSION, tuple(operators), to, dry_run)
-        try:
-            return observation.switch_answer(self._asked("/v1/switch", observation.encode(order)))
-        except msgspec.DecodeError as error:
-            raise self._unfit(error) from error
 
     def _asked(self, path: str, body: bytes | None = None) -> bytes:
         request = urllib.request.Request(
