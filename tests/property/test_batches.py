@@ -154,11 +154,12 @@ def _wrong(crashes: float = 0.4) -> int:
 def test_a_batch_that_leaves_a_record_out_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     work = ranges.work
 
-    def shorter(order: Any, given_range: Range, tools: Any) -> Any:
+    def shorter(order: Any, given_ranges: Any, tools: Any) -> Any:
+        (given_range,) = given_ranges
         short = Range(
             given_range.number, min(given_range.start + 1, given_range.stop), given_range.stop, given_range.epoch
         )
-        return work(order, short, tools)
+        return work(order, [short], tools)
 
     monkeypatch.setattr(ranges, "work", shorter)
     assert _wrong(0.0) > 6

@@ -35,6 +35,11 @@ NOWHERE = Access(kafka.Kafka(bootstrap_servers=("localhost:1",)))
 class Read(Message):
     """A message as a consumer gives it."""
 
+    place: int = 0
+
+    def partition(self) -> int:
+        return self.place
+
     def error(self) -> None:
         return None
 
@@ -44,11 +49,11 @@ class Reader:
 
     def __init__(self, log: Sequence[Message], dice: random.Random) -> None:
         self._log, self._dice = log, dice
-        self._at = 0
+        self._at = self._place = 0
 
     def assign(self, places: Sequence[TopicPartition]) -> None:
         (place,) = places
-        self._at = place.offset
+        self._at, self._place = place.offset, place.partition
 
     def unassign(self) -> None:
         self._at = len(self._log)
@@ -59,7 +64,7 @@ class Reader:
 
     def consume(self, most: int, _: float) -> list[Read]:
         few = min(most, self._dice.choice([1, 2, 5, 50]))
-        found = [Read(m.at, m.content, m.name, m.time) for m in self._log[self._at :][:few]]
+        found = [Read(m.at, m.content, m.name, m.time, self._place) for m in self._log[self._at :][:few]]
         self._at += len(found)
         return found
 
@@ -86,7 +91,8 @@ def worked(
     """What a range sends, and what it gives back."""
     sent = Sent()
     tools = Tools(loop, cast(Any, Reader(log, dice)), cast(Any, sent))
-    return sent.sends, ranges.work(order, given, tools)
+    (result,) = ranges.work(order, [given], tools)
+    return sent.sends, result
 
 
 class RangedJob(LoneJob):

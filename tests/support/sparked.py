@@ -65,7 +65,7 @@ class Sparked:
 
     def close(self) -> None:
         """End it in order."""
-        with contextlib.suppress(concurrent.futures.BrokenExecutor):
+        with contextlib.suppress(concurrent.futures.BrokenExecutor, RuntimeError):  # it was killed
             self._pool.submit(_end).result()
         self._pool.shutdown()
 

@@ -18,7 +18,10 @@ def main() -> None:
         found = [dataclasses.asdict(cost) for cost in costs]
         text = paradigms.table(costs)
     else:
-        lines = list(latency.main(asked.seconds, _say_progress))
+        lines = []
+        for line in latency.main(asked.seconds, _say_progress):
+            lines.append(line)
+            _say_progress(f"{line.name}: {line.value}")
         found = [dataclasses.asdict(line) for line in lines]
         text = "".join(f"{line.name:56} {line.value}\n" for line in lines)
     sys.stdout.write(json.dumps({"what": asked.what, "figures": found}) + "\n" if asked.output == "json" else text)

@@ -61,7 +61,7 @@ def _batches(spark: Spark, run: cases.Run) -> Iterator[Line]:
         found = [_timed(spark, order, size) for _ in range(TIMES)]
         cpu = (_driver(spark) - before) / TIMES
         times = [took * 1000 for _, took in found]
-        work = statistics.median(longest for (longest, _), _ in found) * 1000
+        work = statistics.median(longest for longest, _ in found) * 1000
         yield Line(
             f"batch of {size:7,} records",
             f"p50 {quantile(times, 0.5):5.0f}  p95 {quantile(times, 0.95):5.0f}  min {min(times):5.0f}  "
@@ -73,13 +73,13 @@ def _driver(spark: Spark) -> float:
     return spark.usage.cpu + processes.cpu(os.getpid())
 
 
-def _timed(spark: Spark, order: object, size: int) -> tuple[tuple[float, float], float]:
+def _timed(spark: Spark, order: object, size: int) -> tuple[float, float]:
     each = size // PARTITIONS
     given = [Range(number, 0, each, 1) for number in range(PARTITIONS)]
     began = time.perf_counter()
     results = spark.run(order, given)  # type: ignore[arg-type]
     took = time.perf_counter() - began
-    return (max(one.seconds for one in results), sum(one.cpu for one in results)), took
+    return max(one.times.all for one in results), took
 
 
 def _idle(spark: Spark, seconds: float) -> Iterator[Line]:

@@ -204,8 +204,14 @@ def _pieces(text: str, pattern: re.Pattern[str], limit: int) -> Iterator[str]:
     yield text[begin:]
 
 
+# What means something else than itself in a pattern.
+_SPECIAL = frozenset("\\.[]{}()*+?^$|")
+
+
 def split(text: str, pattern: str, limit: int = -1) -> list[str]:
     """The pieces between matches; the last of so many takes the rest."""
+    if pattern and _SPECIAL.isdisjoint(pattern):  # a blank, a comma: a tenth of the time
+        return text.split(pattern, limit - 1 if limit > 0 else -1)
     if not pattern:
         count = len(text) if limit <= 0 or limit > len(text) else limit
         return [*text[: count - 1], text[count - 1 :]] if text else [""]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import threading
+from collections.abc import Sequence
 
 from confluent_kafka import Consumer, KafkaException
 
@@ -113,8 +114,8 @@ def warm(order: Order) -> None:
             raise
 
 
-def one(order: Order, given: Range, caution: Caution | None = None) -> Result:
-    """Work on one range; with care, where an earlier process ended at it."""
+def some(order: Order, given: Sequence[Range], caution: Caution | None = None) -> list[Result]:
+    """Work on ranges of different partitions; with care, where an earlier process ended at one of them."""
     kept = _kept()
     with kept.lock:
         try:
@@ -122,3 +123,9 @@ def one(order: Order, given: Range, caution: Caution | None = None) -> Result:
         except BaseException:
             kept.drop(order.access)
             raise
+
+
+def one(order: Order, given: Range) -> Result:
+    """Work on one."""
+    (result,) = some(order, [given])
+    return result

@@ -89,7 +89,7 @@ def _work(
     os.set_inheritable(pipe.fileno(), False)  # what a user's code starts must not keep it open
     try:
         with Limits(order.limit).at_work():
-            found: Result | Problem = hop.one(order, given, Caution(ledger, suspects))
+            found: Result | Problem = hop.some(order, [given], Caution(ledger, suspects))[0]
     except SpillwayError as error:
         found = Problem(str(error))
     except Exception as error:

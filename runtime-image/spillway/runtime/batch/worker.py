@@ -43,23 +43,26 @@ def work(text: bytes, numbers: Iterable[int]) -> Iterator[Result | Failed]:
     order, shares = unpacked(text)
     context = TaskContext.get()
     careful = context is not None and context.attemptNumber() > 0
-    for given in (given for number in numbers for given in shares[number]):
-        yield carefully(order, given) if careful else plainly(order, given)
+    for number in numbers:
+        if careful:
+            yield from (carefully(order, given) for given in shares[number])
+        else:
+            yield from plainly(order, shares[number])
 
 
-def plainly(order: Order, given: Range) -> Result:
-    """In this process; what goes wrong is raised, and may end it."""
+def plainly(order: Order, given: Share) -> list[Result]:
+    """In this process, together; what goes wrong is raised, and may end it."""
     if _limits and _limits[0].limit != order.limit:
         _limits.pop().stop()
     if not _limits:
         _limits.append(Limits(order.limit))
         gc.disable()  # as in slots: Spark has garbage looked for after each task
     with _limits[0].at_work():
-        return hop.one(order, given)
+        return hop.some(order, given)
 
 
 def carefully(order: Order, given: Range) -> Result | Failed:
-    """In a process of its own."""
+    """In a process of its own, each alone."""
     try:
         return isolation.one(order, given)
     except SpillwayError as error:
