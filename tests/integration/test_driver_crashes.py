@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ import armed_drivers
 import armed_slots
 import chaos
 import kafka_records
-from crashing import Crashing, Load, labelled, lost
+from crashing import Crashing, Load, labelled, lost, plain
 from running_job import CONTEXT, RunningJob, accepted
 from spillway.controllers import topics
 from spillway.controllers.topics import Topic
@@ -45,9 +45,8 @@ class Driven(RunningJob):
         self._producer = Producer(kafka_records.client(self.bootstrap))
         self.drives: BaseProcess | None = None
 
-    def drive(self, *arguments: Any) -> BaseProcess:
-        """A driver; with a point, one that dies there."""
-        run = armed_drivers.dying if len(arguments) > 1 else armed_drivers.restless
+    def drive(self, run: Callable[..., None], *arguments: Any) -> BaseProcess:
+        """A driver."""
         self.drives = CONTEXT.Process(target=run, args=arguments, daemon=True)
         self.drives.start()
         return self.drives
@@ -75,7 +74,7 @@ def sweep(job: Driven, load: Load, points: Sequence[str]) -> list[str]:
         if point == "Plan written":  # the topics of the job are there
             for name in NAMES:
                 job.launch(name, armed_slots.eager)
-        driver, since, lost_one = job.drive(point, job.file), time.monotonic(), False
+        driver, since, lost_one = job.drive(armed_drivers.dying, point, job.file), time.monotonic(), False
         while driver.exitcode is None:
             assert time.monotonic() < since + WITHIN, f"no driver came by {point!r} within {WITHIN:.0f} s"
             load.due()
@@ -98,16 +97,46 @@ def test_drivers_die_after_every_step(broker: Broker, tmp_path: Path, seed: int)
     with driven(document, tmp_path / "job.yaml") as job:
         load = Load(job, seed, rate=200.0)
         died = sweep(job, load, failpoints.DRIVER)
-        job.drive(job.file)
-        load.some(100)
-        load.flush()
-
-        # Nobody but the driver has died while a slot worked at the end, so what comes last of a key is its count.
-        deadline = time.monotonic() + 60
-        found = Crashing(job, load=load)
-        while lost(found.copies(), load.lines) or found.last() != load.right:
-            assert time.monotonic() < deadline, "something is lost, or was never counted, or twice"
-            time.sleep(0.5)
+        job.drive(armed_drivers.restless, job.file)
+        finish(job, load)
 
     print(f"killed at {len(died)} points: {', '.join(died)}")  # noqa: T201
     assert tuple(died) == failpoints.DRIVER
+
+
+@pytest.mark.chaos
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("seed", chaos.seeds())
+def test_drivers_die_after_every_step_of_a_batch(broker: Broker, tmp_path: Path, seed: int) -> None:
+    document = plain(broker.bootstrap, f"batches-{seed}", workers={"max": 2})
+    with driven(document, tmp_path / "job.yaml") as job:
+        load = Load(job, seed, rate=200.0)
+        died: list[str] = []
+        for name in NAMES:
+            job.launch(name, armed_slots.eager)
+        for point in failpoints.ENGINE:
+            driver, since = job.drive(armed_drivers.dying_in_batches, point, job.file), time.monotonic()
+            while driver.exitcode is None:
+                assert time.monotonic() < since + WITHIN, f"no driver came by {point!r} within {WITHIN:.0f} s"
+                load.due()
+                time.sleep(0.02)
+            assert driver.exitcode == -signal.SIGKILL, (
+                f"the driver ended with {driver.exitcode}, on the way to {point!r}"
+            )
+            died.append(point)
+        job.drive(armed_drivers.switching, job.file)
+        finish(job, load)
+
+    print(f"killed at {len(died)} points: {', '.join(died)}")  # noqa: T201
+    assert tuple(died) == failpoints.ENGINE
+
+
+def finish(job: Driven, load: Load) -> None:
+    """All that was fed comes out, and is counted once: nobody but drivers has died, so what comes last is the count."""
+    load.some(100)
+    load.flush()
+    deadline = time.monotonic() + 60
+    found = Crashing(job, load=load)
+    while lost(found.copies(), load.lines) or found.last() != load.right:
+        assert time.monotonic() < deadline, "something is lost, or was never counted, or twice"
+        time.sleep(0.5)

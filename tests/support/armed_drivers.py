@@ -7,19 +7,45 @@ import signal
 import threading
 import time
 from pathlib import Path
+from typing import Literal
 
 from armed_slots import signals
+from spillway.runtime.driver.batching import Alone
 from spillway.runtime.driver.driver import Files
 from spillway.runtime.driver.main import Process
+from spillway.runtime.driver.observation import VERSION, SwitchOrder
 
 # Seconds for which a number of workers is granted; each time partitions move.
 GRANT = 0.7
+# The same for a paradigm: time for a move there, and for some batches.
+SWITCH = 1.5
 
 
 def dying(point: str, file: Path) -> None:
     """A driver that is killed when it comes by a point."""
     signals(signal.SIGKILL, point, 1)
     restless(file)
+
+
+def dying_in_batches(point: str, file: Path) -> None:
+    """A driver that is killed when it comes by a point while segments go to batches and back."""
+    signals(signal.SIGKILL, point, 1)
+    switching(file)
+
+
+def switching(file: Path) -> None:
+    """A driver that is asked for batches, for records, and so on; ranges are worked on in its own process."""
+    process = Process(Files(file), "127.0.0.1", 0, lambda: False, Alone)
+    process._grant(2)  # noqa: SLF001
+
+    def order() -> None:
+        ways: tuple[Literal["batch", "record"], ...] = ("batch", "record")
+        for to in itertools.cycle(ways):
+            process._order(SwitchOrder(VERSION, ("words", "copies"), to))  # noqa: SLF001
+            time.sleep(SWITCH)
+
+    threading.Thread(target=order, daemon=True).start()
+    process.run()
 
 
 def restless(file: Path) -> None:

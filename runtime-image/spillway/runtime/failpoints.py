@@ -68,12 +68,24 @@ Driver = Literal[
     "positions read",
 ]
 
+Engine = Literal[
+    "engine ready",  # its identity is its own, and nobody knows of it
+    "Intent written",
+    "batch begun",  # it is being run
+    "batch ran",  # brokers have what came of it, and nobody was told
+    "batch committed",
+    "Done written",
+    "batch marked",  # the markers of a takeover have arrived
+    "batch read back",
+]
+
 SLOT: tuple[Slot, ...] = get_args(Slot)
 DRIVER: tuple[Driver, ...] = get_args(Driver)
+ENGINE: tuple[Engine, ...] = get_args(Engine)
 
 
-def nothing(_: Slot | Driver) -> None:
+def nothing(_: Slot | Driver | Engine) -> None:
     """What production does at each of them."""
 
 
-reached: Callable[[Slot | Driver], None] = nothing
+reached: Callable[[Slot | Driver | Engine], None] = nothing

@@ -23,7 +23,7 @@ from spillway.controllers.topics import Names
 from spillway.model.errors import SpillwayError
 from spillway.model.execution import Delivery
 from spillway.model.streamjob import Spec
-from spillway.runtime import commits, task
+from spillway.runtime import commits, failpoints, task
 from spillway.runtime.batch import combining, hop
 from spillway.runtime.batch.jvm import Usage
 from spillway.runtime.batch.ranges import Order, Range, Result
@@ -130,6 +130,7 @@ class Batching:
         """Get ready to lead under this number: before anybody else can know of it, so that no fence is undone."""
         self._committer = Committer(self._access, commits.identity(self._names.prefix, ENGINE, number))
         self.engine = engine.of(number)
+        failpoints.reached("engine ready")
 
     def begin(self, write: Write, code: Path | None) -> None:
         """`write` appends to the control log; `code` is where the user's functions are."""
@@ -246,10 +247,12 @@ class Batching:
         while self._markers and self._markers[0][0].done:
             _, back, question = self._markers.pop(0)
             self._asked[question.partition, question.epoch] = back
+            failpoints.reached("batch marked")
             self._reader.ask(question)
         while not self._reader.results.empty():
             match self._reader.results.get():
                 case reading_back.Found(partition, epoch, barrier):
+                    failpoints.reached("batch read back")
                     back = self._asked.pop((partition, epoch))
                     if self.engine is not None:
                         self.engine, asked = engine.read_back(self.engine, self._state, back, barrier)
@@ -315,6 +318,7 @@ class Batching:
             functools.partial(self._ran, running),
             functools.partial(self._failed, running, runner),
         )
+        failpoints.reached("batch begun")
 
     def order(self, program: str, *, combined: bool) -> Order:
         """What is to be done with ranges of a program."""
@@ -325,6 +329,7 @@ class Batching:
         return Order(self._access, self._names, self._width(found), found, aims, max(frame, FRAME), self._code)
 
     def _ran(self, running: Running, results: Sequence[Result]) -> None:
+        failpoints.reached("batch ran")
         running.results = results
         self.letters += sum(result.letters for result in results)
         if self.engine is not None:
@@ -358,6 +363,7 @@ class Batching:
         self._gone = error if isinstance(error, GoneError) else GoneError(str(error))
 
     def _committed(self, effect: effects.Commit) -> None:
+        failpoints.reached("batch committed")
         running = self._running.pop(effect.intent, None)
         if running is not None:
             self._learn(running)

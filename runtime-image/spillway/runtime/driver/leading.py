@@ -26,13 +26,15 @@ SNAPSHOT = 500
 FLUSH = 2.0  # seconds to send what is on its way at the end; a driver that comes next repeats what is lost
 
 # Points to stop at of messages that a driver writes whenever it has something to do.
-_WRITTEN: dict[type[messages.Any], failpoints.Driver] = {
+_WRITTEN: dict[type[messages.Any], failpoints.Driver | failpoints.Engine] = {
     messages.Lead: "Lead written",
     messages.Plan: "Plan written",
     messages.Fenced: "Fenced written",
     messages.Prepare: "Prepare written",
     messages.Release: "Release written",
     messages.Assign: "Assign written",
+    messages.Intent: "Intent written",
+    messages.Done: "Done written",
 }
 
 _log = logging.getLogger(__name__)
