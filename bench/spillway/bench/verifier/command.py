@@ -51,6 +51,9 @@ def parser() -> argparse.ArgumentParser:
         "--until-idle", type=float, default=10.0, metavar="SECONDS", help="judge when nothing came for so long (10)"
     )
     until.add_argument(
+        "--at-rest", action="store_true", help="nothing is written any more: read everything once, and judge"
+    )
+    until.add_argument(
         "--records", type=int, metavar="N", help="judge when streams have had N records and their results are there"
     )
     made.add_argument(
@@ -124,9 +127,9 @@ class Session:
         """Until it is time to judge; Ctrl-C is one way to say so."""
         before = {number: signal.signal(number, self._stop) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
-            void = self._watched()
+            void = "" if self._given.at_rest else self._watched()
             if not void:
-                self._tell("reading everything once more")
+                self._tell("reading everything")
                 void = topics.whole(self._access, self._sources, self._outputs, self._log)
         finally:
             for number, handler in before.items():

@@ -85,6 +85,7 @@ class Reader:
         self._topics = list(dict.fromkeys(topics))
         self._ended: set[Where] = set()
         self._assigned: set[Where] = set()
+        self._taken = 0  # messages, known ones too
 
     def missing(self) -> list[str]:
         """Topics that are not there yet; those that are, with all their partitions, are read from now on."""
@@ -103,6 +104,7 @@ class Reader:
             error = message.error()
             where = (str(message.topic()), int(message.partition() or 0))
             if error is None:
+                self._taken += 1
                 self._ended.discard(where)
                 self._log.add(message)
             elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - so it is called
@@ -126,7 +128,9 @@ class Reader:
         """Read until the client has met the end of every partition."""
         deadline = time.monotonic() + PATIENCE
         while self._ended != self._assigned:
-            if self.poll(0.2):
+            before = self._taken
+            self.poll(0.2)
+            if self._taken > before:
                 deadline = time.monotonic() + PATIENCE
             elif time.monotonic() > deadline:
                 waiting = ", ".join(f"{topic}/{p}" for topic, p in sorted(self._assigned - self._ended))
