@@ -78,7 +78,7 @@ class Driver:
             raise self._unfit(error) from error
 
     def capacities(self, point: str) -> dict[str, float]:
-        """What a segment is taken to be able to do, in the decision that is being made: P_D and P_O, as far as known."""
+        """What a segment can do, as the decision that is being made takes it: P_D and P_O, as far as known."""
         verdicts = self.deciding().get("switching", {}).get("verdicts", [])
         inputs = next((one.get("inputs", {}) for one in verdicts if one.get("point") == point), {})
         found = {}

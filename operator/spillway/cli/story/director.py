@@ -187,7 +187,7 @@ class Director:
         record = [one for one in seen.segments if one.paradigm is Paradigm.RECORD]
         head = next((one for one in record if one.name == job.HEAD), None)
         phase = self._played[-1].phase if self._played else None
-        if head is not None and phase is not None and not phase.name.is_burst and head.rate_in and not head.lag:
+        if head is not None and phase is not None and not phase.name.is_burst and head.rate_in:
             busy = sum(one.busy or 0.0 for one in seen.segments)
             found = phases.record_capacity(head.rate_in, busy, scene.limit * self._slots(scene))
             if found is not None:
@@ -320,7 +320,7 @@ class Director:
         manifest, file = self._folder / "job.yaml", self._folder / "verdict.json"
         manifest.write_text(job.MANIFEST, encoding="utf-8")
         command = [sys.executable, "-P", "-m", "spillway.bench.verifier", "--job", str(manifest)]
-        command += ["--bootstrap", scene.bootstrap, "--until-idle", "1.5", "--report", str(file), "-q"]
+        command += ["--bootstrap", scene.bootstrap, "--at-rest", "--report", str(file), "-q"]
         self._verifier = Process(command, self._folder / "verifier.log", folder=self._folder)
         self._act, self._since = Act.JUDGING, time.monotonic()
 
