@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from spillway.controllers.protocol import log, messages
 from spillway.controllers.protocol.messages import Assign, Cancel, Join, Lead, Prepare, Prepared, Release, Released
-from spillway.controllers.protocol.values import Owner, Partition
+from spillway.controllers.protocol.values import ENGINE, Owner, Partition
 from spillway.runtime.driver import retries, waits
 from spillway.runtime.driver.journal import Journal
 from spillway.runtime.driver.observation import Move, MoveKind
@@ -39,6 +39,23 @@ def test_a_move_pauses_from_the_release_to_the_assignment() -> None:
     assert (move.kind, move.source, move.target, move.pause_ms) == (MoveKind.RESIZE, "w0.0", "w1.0", 2000.0)
     assert move.prepare_ms == 2000.0  # from `Prepare` to `Release`
     assert move.reason == "because of the load"
+
+
+def test_a_move_to_batches_or_back_is_a_switch() -> None:
+    engine = Owner(ENGINE, 1)
+    there = (Prepare(1, P, 2, engine, "x"), Prepared(P, 2, engine), Release(1, P, 2), Released(P, 2, A, 9))
+    back = (Prepare(1, P, 3, B, "x"), Prepared(P, 3, B), Release(1, P, 3), Released(P, 3, engine, 12))
+    moves = _told(
+        *BEGUN,
+        *there,
+        Assign(1, P, 2, engine, "x", 9, takeover=False),
+        *back,
+        Assign(1, P, 3, B, "x", 12, takeover=False),
+    )
+    assert [(move.kind, move.source, move.target) for move in moves[-2:]] == [
+        (MoveKind.SWITCH, "w0.0", "batch"),
+        (MoveKind.SWITCH, "batch", "w1.0"),
+    ]
 
 
 def test_another_program_is_told_as_such_also_after_a_rest() -> None:
