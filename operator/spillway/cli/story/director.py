@@ -31,8 +31,9 @@ WARM_UP_RATE = 300.0  # lines per second, before anything is known: a slot of a 
 AHEAD = 1.5  # seconds that a feeder gets to start, and to render its lines
 # Seconds of the warm-up, at least: rates are means over two seconds, and the first ones are of cold programs.
 WARMED = 6.0
-# Seconds from the beginning of the low phase after which the first burst comes, with or without a figure for batches.
-LONGEST_LOW = 22.0
+# Seconds of the low phase at the most: then the burst comes, with or without a figure for batches. A Spark takes five to
+# ten to start, and some shadow batches as long again; longer, and who watches sees no switch within the first minute.
+LONGEST_LOW = 32.0
 SHORTEST_LOW = 6.0
 MEASURED = 2.0  # seconds between two looks at what batches do
 LOOKS = 1.0  # seconds between two looks at how old results are

@@ -163,10 +163,9 @@ def lines(outcome: Outcome) -> Iterator[str]:
     verdict = outcome.verdict
     if verdict:
         named = ", ".join(f"{count} {name}" for name, count in outcome.mistakes.items())
-        yield (
-            f"judged        {_thousands(verdict.get('records_in', 0))} lines in, "
-            f"{_thousands(verdict.get('records_out', 0))} results out: {named}"
-        )
+        counts = [_thousands(verdict.get(name, 0)) for name in ("records_in", "records_out")]
+        yield f"judged        {counts[0]} lines in, {counts[1]} results out:"
+        yield f"              {named}"
         if verdict.get("void"):
             yield f"              nothing can be said: {verdict['void']}"
     if outcome.problem:
@@ -179,8 +178,10 @@ def _switched(outcome: Outcome) -> Iterator[str]:
     switches = outcome.switches
     if not switches:
         capacity = outcome.capacity
-        if capacity is not None and not capacity.batches_win:
-            yield "switches      none: batches are not faster than record by record on this machine"
+        if capacity is None or capacity.batch is None:
+            yield "switches      none: what batches do was not measured in time"
+        elif not capacity.batches_win:
+            yield "switches      none: batches are not faster than record by record here"
         else:
             yield "switches      none"
         return
