@@ -76,7 +76,7 @@ def test_the_promise_is_the_headline_and_the_graph_has_rates_lag_and_frames(tab:
     assert "99 % within 500 ms: ✓ kept, 100 % in the last 10 s" in text
     assert tab.value("document.title") == "✓ ysb: kept"
     assert paradigms(tab) == dict.fromkeys(("views", "fields", "joined", "counts"), "record")
-    for part in ("64/frame", "campaigns", "50 waiting", "no partition has changed hands yet"):
+    for part in ("64/frame", "campaigns", "lag 50", "no partition has changed hands yet"):
         assert part in text
     assert tab.wrong == []
 

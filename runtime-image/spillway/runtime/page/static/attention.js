@@ -3,9 +3,9 @@
 import { byId, fill, html, spoken } from "./dom.js";
 import { count, duration } from "./format.js";
 
-// What holds while all is well. A roll-out or a pause is nothing bad; it is said all the same.
+// What holds while all is well. What passes by itself, or was asked for, is nothing bad; it is said all the same.
 const WELL = { Accepted: true, Topics: true, Leading: true, Assigned: true, RollOut: true, Paused: false };
-const CALM = new Set(["RollOut", "Paused"]);
+const CALM = new Set(["Waiting", "Looking", "Follows", "Starting", "Rolling", "Draining", "Paused", "NoWorkers"]);
 const STALLED = 3; // seconds; the loop of a driver comes round five times a second
 
 export function attention(seen, stalled) {
@@ -16,7 +16,7 @@ export function attention(seen, stalled) {
   }
   for (const condition of seen.conditions) {
     if (condition.type in WELL && WELL[condition.type] !== condition.status) {
-      found.push([CALM.has(condition.type) ? "calm" : "bad", condition.reason, condition.message]);
+      found.push([CALM.has(condition.reason) ? "calm" : "bad", condition.reason, condition.message]);
     }
   }
   if (seen.standby?.state === "failed") found.push(["bad", "Standby", seen.standby.problem]);

@@ -6,7 +6,7 @@ import { amount, count, duration, rate, share } from "./format.js";
 // Of a node, and what lies between layers and rows, lying (layers go to the right) and standing (downwards).
 const NODE = { width: 164, height: 62 };
 const TOPIC = { width: 118, height: 40 };
-const LYING = { layer: 216, most: 250, row: 84, margin: 8 };
+const LYING = { layer: 220, most: 250, row: 84, margin: 8 };
 const STANDING = { layer: 104, most: 104, row: 176, margin: 8 };
 const INSET = 15; // of what is written, beside the mark of the paradigm
 const BAR = 30;
@@ -77,7 +77,7 @@ export class Graph {
     const points = [leave(this, source), ...edge.bends.map(([layer, row]) => this.middle(layer, row)), enter(this, target, edge.kind === "fused" ? 0 : 5)];
     const line = svg("path", { d: curve(points, this.standing), class: `edge of-${edge.kind}`, "marker-end": edge.kind === "fused" ? null : "url(#arrow)" });
     const [x, y] = halfway(points);
-    const beside = this.standing ? { x: x + 8, y: y + 4 } : { x, y: y - 8, "text-anchor": "middle" };
+    const beside = this.standing ? { x: x + 8, y: y + 4 } : { x: x + 3, y: y - 8, "text-anchor": "middle" };
     const text = svg("text", { class: "frame-size", ...beside });
     const title = svg("title");
     return { edge, line, text, title, label: svg("g", {}, title, text) };
@@ -151,7 +151,7 @@ export class Graph {
     set(drawn.part, { x: batch ? INSET : INSET + BAR + 6 });
     set(drawn.all, { width: batch ? 0 : BAR });
     set(drawn.busy, { width: ((batch ? 0 : Math.min(1, busy ?? 0)) * BAR).toFixed(1), class: `bar-part ${busy > 0.95 ? "full" : busy > 0.8 ? "high" : ""}` });
-    say(drawn.lag, head && segment.lag !== null ? `${amount(segment.lag)} waiting` : "");
+    say(drawn.lag, head && segment.lag !== null ? `lag ${amount(segment.lag)}` : "");
     const states = [
       `${node.name}: ${node.does}`,
       `${node.kind}, in segment ${node.segment ?? "none"}, ${runs(segment?.paradigm)}`,
