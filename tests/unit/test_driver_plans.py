@@ -173,6 +173,27 @@ def test_what_a_segment_costs_is_learnt() -> None:
     assert float(node.outputs[0].selectivity) == pytest.approx(4.0)
 
 
+def test_what_a_record_costs_includes_what_comes_of_it() -> None:
+    beliefs, planned = _planned(1000)
+    assert beliefs.through("words") is None  # nothing was planned yet
+    beliefs.planned(planned)
+    busy = {
+        "words": Work(1_000.0, 20_000.0, 0.1, 0, 3, {"real-words": Rates(1_000, 20_000)}),
+        "counts": Work(20_000.0, 20_000.0, 0.5, 0, 8, {"result": Rates(20_000, 20_000)}),
+    }
+    for _ in range(100):
+        beliefs.learn(busy, 1.0)
+    assert beliefs.problem  # corrected by what was learnt
+    found = beliefs.through("words")
+    assert found is not None
+    seconds, segments = found
+    assert segments == {"words", "counts"}
+    assert seconds == pytest.approx(0.1 / 1_000 + 20 * 0.5 / 20_000, rel=0.05)
+    alone = beliefs.through("counts")
+    assert alone is not None
+    assert alone == (pytest.approx(0.5 / 20_000, rel=0.05), {"counts"})
+
+
 def test_idle_segments_teach_nothing() -> None:
     beliefs, planned = _planned(1000)
     beliefs.planned(planned)
