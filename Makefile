@@ -63,7 +63,10 @@ crds: setup ## write crds/ again from the model
 docs: setup ## write the generated pages of docs/reference again
 	@$(BIN)/python tools/reference.py
 
-demo e2e bench images: ## comes with a later version
+demo: setup ## see it work: a job on this machine, two bursts, a judge (ARGS="--seconds 120")
+	@$(BIN)/spillway demo $(ARGS)
+
+e2e bench images: ## comes with a later version
 	@echo "make $@ is not there yet: it comes with a later version (see CHANGELOG.md)" >&2; exit 2
 
 clean: ## remove the environment and all caches of this folder

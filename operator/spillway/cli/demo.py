@@ -17,13 +17,8 @@ import typer
 from spillway.cli import terminal
 
 RIGHT, FAILED, INTERRUPTED = 0, 1, 130
-# What has to be there, and how to get it. Java is looked for where it is needed: not every one is a package.
-NEEDED = {
-    "confluent_kafka": "spillway[demo]",
-    "pyarrow": "spillway[demo]",
-    "duckdb": "spillway[bench]",
-}
-SPARK = "pyspark"
+# What has to be there; `spillway[demo]` has all of it. Java is looked for where it is needed, and explained there.
+NEEDED = ("confluent_kafka", "pyarrow", "pyspark", "duckdb")
 
 
 def demo(
@@ -118,15 +113,6 @@ def _folder(keep: pathlib.Path | None) -> Iterator[pathlib.Path]:
 
 def _check_installed() -> None:
     """Refuse before anything starts when something is missing, and say how to get it."""
-    missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
-    if missing:
-        extras = sorted({NEEDED[name] for name in missing})
-        wanted = " ".join(f"'{extra}'" for extra in extras)
-        terminal.complain(f"spillway demo needs {', '.join(missing)}: pip install {wanted}")
-        raise typer.Exit(FAILED)
-    if importlib.util.find_spec(SPARK) is None:
-        terminal.complain(
-            "spillway demo shows how a job moves to Spark and back, and pyspark is not installed:"
-            " pip install 'spillway[demo]'"
-        )
+    if missing := [name for name in NEEDED if importlib.util.find_spec(name) is None]:
+        terminal.complain(f"spillway demo needs {', '.join(missing)}: pip install 'spillway[demo]'")
         raise typer.Exit(FAILED)

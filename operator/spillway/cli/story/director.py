@@ -31,7 +31,7 @@ WARM_UP_RATE = 300.0  # lines per second, before anything is known: a slot of a 
 AHEAD = 1.5  # seconds that a feeder gets to start, and to render its lines
 # Seconds of the warm-up, at least: rates are means over two seconds, and the first ones are of cold programs.
 WARMED = 6.0
-# Seconds of the low phase at the most: then the burst comes, with or without a figure for batches. A Spark takes five to
+# Seconds of the low phase, at most: then the burst comes, with or without a figure for batches. A Spark takes five to
 # ten to start, and some shadow batches as long again; longer, and who watches sees no switch within the first minute.
 LONGEST_LOW = 32.0
 SHORTEST_LOW = 6.0
@@ -324,13 +324,18 @@ class Director:
         command += ["--bootstrap", scene.bootstrap, "--at-rest", "--report", str(file), "-q"]
         self._verifier = Process(command, self._folder / "verifier.log", folder=self._folder)
         self._act, self._since = Act.JUDGING, time.monotonic()
+        self._due["tells"] = self._since + 2 * TELLS
 
     def _judge(self) -> None:
         assert self._verifier is not None  # noqa: S101 - it is who judges
         if self._verifier.running():
-            if time.monotonic() - self._since > VERIFIED:
+            now = time.monotonic()
+            if now - self._since > VERIFIED:
                 self._verifier.kill()
                 self._fail(f"there is no verdict after {VERIFIED:.0f} s")
+            elif now >= self._due["tells"]:
+                self._due["tells"] = now + 2 * TELLS
+                self._narrator.say(f"it reads and recomputes, for {now - self._since:.0f} s now", "dim")
             return
         try:
             self._verdict = json.loads((self._folder / "verdict.json").read_text(encoding="utf-8"))

@@ -189,7 +189,7 @@ def _switched(outcome: Outcome) -> Iterator[str]:
     for move in switches:
         at = datetime.datetime.fromtimestamp(float(move["at"])).astimezone()
         pause = move["pause_ms_max"]
-        paused = "" if pause is None else f", each of {move['partitions']} partitions paused {pause:.0f} ms at most"
+        paused = "" if pause is None else f", {move['partitions']} partitions, {pause:.0f} ms each at most"
         yield f"{label}{at:%H:%M:%S} to {_paradigm(move['to'])}{paused}"
         label = " " * len(label)
 

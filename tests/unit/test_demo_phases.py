@@ -1,0 +1,72 @@
+"""Rates of a demonstration follow from what was measured."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from spillway.cli.story import phases
+from spillway.cli.story.phases import Capacity, Name
+
+
+@pytest.mark.parametrize("name", [Name.BURST, Name.HIGHER])
+def test_a_burst_is_more_than_record_by_record_can_do_and_less_than_batches_can(name: Name) -> None:
+    rate = phases.rate(name, Capacity(5_000, 15_000))
+
+    assert 5_000 < rate < 15_000
+
+
+def test_the_second_burst_is_the_higher_one() -> None:
+    known = Capacity(5_000, 15_000)
+
+    assert phases.rate(Name.HIGHER, known) > phases.rate(Name.BURST, known)
+
+
+def test_a_burst_leaves_batches_room_where_they_are_little_faster() -> None:
+    known = Capacity(5_000, 7_500)
+
+    assert phases.rate(Name.BURST, known) == pytest.approx(5_250, rel=0.05)
+    assert phases.rate(Name.HIGHER, known) == pytest.approx(6_375, rel=0.05)
+
+
+@pytest.mark.parametrize("batch", [None, 0.0, 4_000.0, 5_900.0])
+def test_where_batches_do_not_win_a_burst_is_one_that_more_slots_can_do(batch: float | None) -> None:
+    known = Capacity(5_000, batch)
+
+    assert not known.batches_win
+    assert 0.5 * 5_000 < phases.rate(Name.BURST, known) < phases.rate(Name.HIGHER, known) < 5_000
+
+
+@pytest.mark.parametrize("name", [Name.LOW, Name.BETWEEN, Name.LAST])
+def test_low_phases_are_low_whatever_batches_do(name: Name) -> None:
+    assert phases.rate(name, Capacity(5_000, None)) == phases.rate(name, Capacity(5_000, 50_000)) == 1_000
+
+
+def test_no_rate_is_so_low_that_it_shows_nothing() -> None:
+    assert phases.rate(Name.LOW, Capacity(0.001, None)) == phases.LEAST_RATE
+
+
+def test_rates_have_two_digits() -> None:
+    assert phases.rounded(12_345) == 12_000
+    assert phases.rounded(987) == 990
+
+
+@pytest.mark.parametrize(
+    ("rate", "busy"),
+    [(None, 0.5), (100.0, None), (0.0, 0.5), (100.0, 0.0), (math.nan, 0.5), (100.0, math.inf), (-1.0, 0.5)],
+)
+def test_nothing_is_known_of_a_capacity_that_was_not_measured(rate: float | None, busy: float | None) -> None:
+    assert phases.record_capacity(rate, busy, 2) is None
+
+
+def test_the_capacity_is_what_all_slots_do_when_they_are_busy() -> None:
+    assert phases.record_capacity(1_000, 0.5, 2) == 4_000
+
+
+@pytest.mark.parametrize("seconds", [30.0, 75.0, 600.0])
+def test_all_that_is_left_is_shared_out(seconds: float) -> None:
+    lengths = phases.lengths(seconds)
+
+    assert sum(lengths.values()) == pytest.approx(seconds, abs=0.2)
+    assert lengths[Name.LAST] == max(lengths.values())
