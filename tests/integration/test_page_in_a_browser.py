@@ -180,6 +180,19 @@ def test_without_its_driver_it_says_so_greys_out_and_comes_back(tab: Tab) -> Non
         tab.until("document.querySelector('#plot-latency .plot .line.p99').getAttribute('d').match(/M/g).length === 2")
 
 
+def test_a_driver_that_answers_and_decides_nothing_is_told_from_one_that_is_gone(tab: Tab, teller: Teller) -> None:
+    opened(tab, teller, BEFORE)
+    tab.value("(() => { const now = performance.now.bind(performance); performance.now = () => now() + 9000; })()")
+
+    teller.page.turn()
+
+    tab.until("!document.getElementById('attention').hidden")
+    assert "The driver has decided nothing for 9 s: its log says why; workers go on meanwhile" in tab.text()
+    assert not tab.value("document.body.classList.contains('lost')")
+    teller.tell(recorded_job.moments()[BEFORE])
+    tab.until("document.getElementById('attention').hidden")
+
+
 # How it looks
 
 

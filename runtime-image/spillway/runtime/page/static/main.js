@@ -14,7 +14,7 @@ import { segments, slots } from "./slots.js";
 
 const KEPT = 600; // seconds of the past, as the driver keeps them
 
-const state = { seen: null, heard: 0, deciding: null, samples: [], plan: undefined, chosen: null, cursor: null, lost: null };
+const state = { seen: null, heard: 0, stalled: 0, deciding: null, samples: [], plan: undefined, chosen: null, cursor: null, lost: null };
 const events = new Events();
 const graph = new Graph(byId("graph"), choose);
 const past = new Past(point);
@@ -33,7 +33,7 @@ function draw() {
   if (seen === null) return;
   document.body.classList.remove("empty");
   headline(seen);
-  attention(seen, state.lost === null ? (performance.now() - state.heard) / 1000 : 0);
+  attention(seen, state.stalled);
   graph.update(seen, state.chosen);
   decision(state.deciding, seen, state.chosen);
   past.draw(state.samples, seen, span(), state.cursor);
@@ -81,6 +81,7 @@ async function catchUp() {
 function observed(seen) {
   state.seen = seen;
   state.heard = performance.now();
+  state.stalled = 0;
   events.observed(seen);
   if ((seen.plan?.number ?? null) !== state.plan) redraw(seen.plan?.number ?? null).catch(failed);
   changed();
@@ -126,7 +127,10 @@ connect({
     events.decided([one]);
     changed();
   },
-  beat: changed,
+  beat() {
+    state.stalled = (performance.now() - state.heard) / 1000;
+    changed();
+  },
 });
 
 legend(byId("legend"));
