@@ -56,6 +56,8 @@ operators:
 outputs:
   - {name: result, input: counts, topic: out}
 """
+# Events in a millisecond of event time: a burst of a hundred thousand a second.
+EACH_MS = 100
 PADDING = ' "padding": "'  # of an ad event, to make it as large as wanted: a column that the job doesn't have
 
 
@@ -96,7 +98,7 @@ class Case:
 
     def _ads(self) -> Iterator[bytes]:
         for number, event in enumerate(events.ads()):
-            value = event.at(events.START_MS + number)
+            value = event.at(events.START_MS + number // EACH_MS)
             rest = self.size - len(value) - len(PADDING) - 2
             yield value if rest <= 0 else value[:-1] + b"," + PADDING.encode() + b"x" * rest + b'"}'
 
