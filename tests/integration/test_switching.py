@@ -92,6 +92,12 @@ def test_a_job_goes_to_batches_and_back_and_survives_its_driver_there(broker: Br
         fed.feed(100)
         job.until(fed.right)
 
+        job.client.grant(0)  # what batches have comes to rest like everything else
+        job.until(lambda: not any(one.working for one in job.told.segments))
+        job.client.grant(1)
+        fed.feed(100)
+        job.until(fed.right)
+
         # The check is not blind: a line that nobody has processed is missed.
         fed.lines.append("word1")
         assert not fed.right()
