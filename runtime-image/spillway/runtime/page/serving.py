@@ -92,14 +92,14 @@ class Page:
         """Look at the driver, and tell what is new."""
         seen = self._board.view.observation
         sample, news = self._history.take(seen), self._news.among(self._decisions())
+        new, self._told = seen is not self._told, seen
         if not self._listeners:
             return
         told = [events.event("decision", _encode(one)) for one in news]
         if sample is not None:
             told.append(events.event("sample", _encode(sample)))
-        if seen is not self._told:
+        if new:
             told.append(self._now())
-        self._told = seen
         self._listeners.tell(b"".join(told) or events.HEART_BEAT)
 
     def _now(self) -> bytes:
