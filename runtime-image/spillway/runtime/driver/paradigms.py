@@ -23,8 +23,8 @@ from spillway.runtime.driver.shadows import Case, Shadows
 from spillway.runtime.driver.steering import Batches
 from spillway.runtime.programs.program import Program
 
-# Seconds over which arrivals are counted, and at the least. A burst can't wait for longer.
-SPAN, LEAST = 0.6, 0.3
+# Seconds over which what batches have taken in is counted: they commit a few times a second, and all of it at once.
+SPAN = 2.0
 # Seconds between two looks at where inputs end. Slots tell that too, but of what they have fetched: a slot with more to
 # do than it can hears late of what is coming.
 LOOK = 0.15
@@ -206,18 +206,19 @@ class Paradigms:
         return max(0, known[-1].end - known[-1].position) if known else None
 
     def _came(self, name: str, now: float) -> Arrivals | None:
+        """From the last look but one to the last: who smooths it wants each of them once."""
         known = self._seen.get(name)
-        if not known or known[-1].at - known[0].at < LEAST:
+        if not known or len(known) < 2:
             return None
-        seconds = known[-1].at - known[0].at
-        rate = max(0, known[-1].end - known[0].end) / seconds
+        seconds = known[-1].at - known[-2].at
+        rate = max(0, known[-1].end - known[-2].end) / seconds
         at = datetime.datetime.fromtimestamp(now - (time.monotonic() - known[-1].at), datetime.UTC)
         return Arrivals(at, datetime.timedelta(seconds=seconds), rate)
 
     def _went(self, name: str) -> float:
         """Records per second that batches have taken in."""
         known = self._seen.get(name)
-        if not known or known[-1].at - known[0].at < LEAST:
+        if not known or len(known) < 2:
             return 0.0
         return max(0, known[-1].position - known[0].position) / (known[-1].at - known[0].at)
 
