@@ -93,9 +93,13 @@ def follow(place: Place, crossing: Crossing, since: float, progress: Callable[[C
         else:
             crossing = further(crossing, seen, since, seconds)
             is_planned = _is_planned(seen, crossing)
-            if crossing.arrived or (planned and not is_planned):
+            if crossing.arrived:
                 break
-            planned = planned or is_planned
+            if planned and not is_planned:
+                why = crossing.problem or "the driver's log says why, and `spillway decisions`"
+                crossing = dataclasses.replace(crossing, problem=f"given up: {why}")
+                break
+            planned = is_planned
         progress(crossing)
         time.sleep(TURN)
     return crossing

@@ -110,7 +110,7 @@ def _kafka(folder: Path | None, bootstrap: str) -> dict[str, Any]:
         found = json.loads((folder / "job.json").read_text(encoding="utf-8"))["spec"]["kafka"] if folder else {}
     except (OSError, ValueError, KeyError, TypeError):
         found = {}
-    return {**found, "bootstrapServers": bootstrap.split(",")}
+    return {**found, "bootstrapServers": tuple(bootstrap.split(","))}
 
 
 def _values(consumer: Any) -> Iterator[Told]:

@@ -73,13 +73,17 @@ class _Drawing:
             yield Text("nothing came out in the last 10 s")
             return
         kept = promise.within >= promise.quantile
-        out = f", {sizes.rate(promise.rate)} out" if promise.rate is not None else ""
-        verdict = ("kept", "bold green") if kept else ("broken", "bold red")
-        yield Text.assemble(verdict, f" over the last 10 s: {lines.kept(promise)}{out}")
+        bound, out = sizes.duration(promise.bound_ms / 1000), sizes.rate(promise.rate or 0.0)
+        half, most = lines.milliseconds(promise.p50_ms), lines.milliseconds(promise.p99_ms)
+        yield Text.assemble(
+            ("kept", "bold green") if kept else ("broken", "bold red"),
+            f": {sizes.of_all(promise.within)} within {bound} over the last 10 s, {out} out",
+        )
+        yield Text(f"half within {half}, 99 % within {most}", "dim")
         if len(promise.outputs) > 1:
             for name, of in sorted(promise.outputs.items()):
-                share = "nothing" if of.within is None else sizes.of_all(of.within)
-                yield Text(terminal.clean(f"{name}: {share} of {sizes.rate(of.rate or 0.0)}"), "dim")
+                share = "nothing came out" if of.within is None else f"{sizes.of_all(of.within)} within {bound}"
+                yield Text(terminal.clean(f"{name}: {share}, {sizes.rate(of.rate or 0.0)} out"), "dim")
 
     # Segments
 

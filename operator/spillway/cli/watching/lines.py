@@ -115,12 +115,13 @@ def kept(promise: Promise) -> str:
     """How the promise is kept."""
     if promise.within is None:
         return "no results in the last 10 s"
-    p50, p99 = (_milliseconds(value) for value in (promise.p50_ms, promise.p99_ms))
+    p50, p99 = (milliseconds(value) for value in (promise.p50_ms, promise.p99_ms))
     bound = sizes.duration(promise.bound_ms / 1000)
     return f"{sizes.of_all(promise.within)} within {bound} (half within {p50}, 99 % within {p99})"
 
 
-def _milliseconds(value: float | None) -> str:
+def milliseconds(value: float | None) -> str:
+    """A quantile of latency; what is beyond the last bucket has none."""
     return "more than a minute" if value is None else sizes.duration(value / 1000)
 
 
