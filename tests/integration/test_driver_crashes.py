@@ -131,11 +131,28 @@ def test_drivers_die_after_every_step_of_a_batch(broker: Broker, tmp_path: Path,
     assert tuple(died) == failpoints.ENGINE
 
 
-def finish(job: Driven, load: Load) -> None:
+@pytest.mark.chaos
+@pytest.mark.timeout(120)
+def test_batches_that_lose_a_record_are_noticed(broker: Broker, tmp_path: Path) -> None:
+    document = plain(broker.bootstrap, "careless", workers={"max": 2})
+    with driven(document, tmp_path / "job.yaml") as job:
+        load = Load(job, 1, rate=200.0)
+        for name in NAMES:
+            job.launch(name, armed_slots.eager)
+        job.drive(armed_drivers.careless, job.file)
+        until = time.monotonic() + 8
+        while time.monotonic() < until:
+            load.due()
+            time.sleep(0.02)
+        with pytest.raises(AssertionError, match="something is lost"):
+            finish(job, load, seconds=10)
+
+
+def finish(job: Driven, load: Load, seconds: float = 60) -> None:
     """All that was fed comes out, and is counted once: nobody but drivers has died, so what comes last is the count."""
     load.some(100)
     load.flush()
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + seconds
     found = Crashing(job, load=load)
     while lost(found.copies(), load.lines) or found.last() != load.right:
         assert time.monotonic() < deadline, "something is lost, or was never counted, or twice"

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import signal
 import threading
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
 from armed_slots import signals
+from spillway.runtime.batch.ranges import Order, Range, Result
 from spillway.runtime.driver.batching import Alone
 from spillway.runtime.driver.driver import Files
 from spillway.runtime.driver.main import Process
 from spillway.runtime.driver.observation import VERSION, SwitchOrder
+from spillway.runtime.driver.standby import Runner
 
 # Seconds for which a number of workers is granted; each time partitions move.
 GRANT = 0.7
@@ -33,9 +37,21 @@ def dying_in_batches(point: str, file: Path) -> None:
     switching(file)
 
 
-def switching(file: Path) -> None:
+class Careless(Alone):
+    """Leaves out the last record of each range."""
+
+    def run(self, order: Order, given: Sequence[Range]) -> list[Result]:
+        return super().run(order, [dataclasses.replace(one, stop=max(one.start, one.stop - 1)) for one in given])
+
+
+def careless(file: Path) -> None:
+    """A driver whose batches lose records, for those who say that none is lost."""
+    switching(file, Careless)
+
+
+def switching(file: Path, start: Callable[[], Runner] = Alone) -> None:
     """A driver that is asked for batches, for records, and so on; ranges are worked on in its own process."""
-    process = Process(Files(file), "127.0.0.1", 0, lambda: False, Alone)
+    process = Process(Files(file), "127.0.0.1", 0, lambda: False, start)
     process._grant(2)  # noqa: SLF001
 
     def order() -> None:
