@@ -7,7 +7,7 @@ import math
 import pytest
 
 from spillway.cli.story import phases
-from spillway.cli.story.phases import Capacity, Name
+from spillway.cli.story.phases import Capacity, Load, Name
 
 
 @pytest.mark.parametrize("name", [Name.BURST, Name.HIGHER])
@@ -53,15 +53,32 @@ def test_rates_have_two_digits() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rate", "busy"),
-    [(None, 0.5), (100.0, None), (0.0, 0.5), (100.0, 0.0), (math.nan, 0.5), (100.0, math.inf), (-1.0, 0.5)],
+    "load",
+    [
+        Load(None, 0, 0.5, 0.5, 1),
+        Load(100.0, 0, None, None, 1),
+        Load(0.0, 0, 0.5, 0.5, 1),
+        Load(100.0, 0, 0.0, 0.0, 1),
+        Load(math.nan, 0, 0.5, 0.5, 1),
+        Load(100.0, 0, math.inf, 0.5, 1),
+        Load(-1.0, 0, 0.5, 0.5, 1),
+        Load(100.0, 0, 0.5, 0.5, 0),
+    ],
 )
-def test_nothing_is_known_of_a_capacity_that_was_not_measured(rate: float | None, busy: float | None) -> None:
-    assert phases.record_capacity(rate, busy, 2) is None
+def test_nothing_is_known_of_a_capacity_that_was_not_measured(load: Load) -> None:
+    assert phases.record_capacity(load, 2) is None
 
 
 def test_the_capacity_is_what_all_slots_do_when_they_are_busy() -> None:
-    assert phases.record_capacity(1_000, 0.5, 2) == 4_000
+    assert phases.record_capacity(Load(1_000, 0, 0.5, 0.4, 1), 2) == 4_000
+
+
+def test_what_clients_take_beside_the_loop_counts() -> None:
+    assert phases.record_capacity(Load(1_000, 0, 0.2, 0.4, 1), 2) == 5_000
+
+
+def test_whoever_falls_behind_does_no_more_than_it_does() -> None:
+    assert phases.record_capacity(Load(1_000, 5_000, 0.2, 0.4, 1), 2) == 2_000
 
 
 @pytest.mark.parametrize("seconds", [30.0, 75.0, 600.0])

@@ -43,7 +43,7 @@ def outcome(**changes: Any) -> Outcome:
     ]
     made = Outcome(
         RIGHT, "", 500.0, 0.99, phases, [switch()], Capacity(5_000, 15_000),
-        Standby(StandbyState.WARM, seconds=4.2, memory=400 * 2**20, cpu=0.01), 1_000.0, rested=True,
+        Standby(StandbyState.WARM, seconds=4.2, memory=400 * 2**20, cpu=0.5), 0.01, 1_000.0, rested=True,
     )  # fmt: skip
     return dataclasses.replace(made, **changes)
 

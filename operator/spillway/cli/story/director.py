@@ -6,6 +6,7 @@ import dataclasses
 import enum
 import json
 import math
+import statistics
 import sys
 import time
 import webbrowser
@@ -98,6 +99,7 @@ class Director:
         self._capacity: Capacity | None = None
         self._costs: list[float] = []
         self._standby: Standby | None = None
+        self._idle: list[float] = []  # shares of a core that it took while nothing ran in batches
         self._ages = Ages()
         self._since = 0.0
         self._verifier: Process | None = None
@@ -157,6 +159,7 @@ class Director:
             [group.told(self._operators) for group in self._log.groups()],
             self._capacity,
             self._standby,
+            statistics.median(self._idle) if self._idle else None,
             self._began,
             rested,
         )
@@ -168,6 +171,9 @@ class Director:
         self._promise = seen.latency.bound_ms, seen.latency.quantile
         if seen.standby.state is not StandbyState.OFF:
             self._standby = seen.standby
+            batches = any(one.paradigm is Paradigm.BATCH for one in seen.segments)
+            if seen.standby.cpu is not None and not batches:
+                self._idle.append(seen.standby.cpu)
         if seen.plan is not None:
             self._operators |= {segment.name: segment.operators for segment in seen.plan.segments}
         now = time.monotonic()
@@ -185,14 +191,15 @@ class Director:
 
     def _measure(self, scene: Scene, seen: Observation) -> None:
         """D and O, as they are now."""
-        record = [one for one in seen.segments if one.paradigm is Paradigm.RECORD]
-        head = next((one for one in record if one.name == job.HEAD), None)
         phase = self._played[-1].phase if self._played else None
-        if head is not None and phase is not None and not phase.name.is_burst and head.rate_in:
-            busy = sum(one.busy or 0.0 for one in seen.segments)
-            found = phases.record_capacity(head.rate_in, busy, scene.limit * self._slots(scene))
+        head = next((one for one in seen.segments if one.name == job.HEAD), None)
+        if head is not None and head.paradigm is Paradigm.RECORD and phase is not None and not phase.name.is_burst:
+            there = [slot for slot in seen.slots if not slot.silent]
+            busy, cpu = sum(one.busy or 0.0 for one in seen.segments), sum(slot.cpu or 0.0 for slot in there)
+            load = phases.Load(head.rate_in, head.lag, busy, cpu, len(there))
+            found = phases.record_capacity(load, scene.limit * self._slots(scene))
             if found is not None:
-                self._costs = [*self._costs[-9:], found]
+                self._costs = [*self._costs[-7:], found]
         if self._costs and phase is not None and not phase.name.is_burst:
             middle = sorted(self._costs)[len(self._costs) // 2]
             self._capacity = Capacity(middle, self._batches(scene.driver))

@@ -2,10 +2,11 @@
 
 D is what the whole job can do record by record, with all slots that this machine may have, in records per second:
 
-    D = slots · V / busy
+    D = slots · V / max(busy, cpu)
 
-where busy is how many slots all segments together keep busy at the rate V. (P_D of a decision is that of one segment
-while the others go on as they do; a burst reaches them, too.) O is what batches do, P_O of a decision.
+where busy is how many slots all segments together keep busy at the rate V, and cpu how many cores those slots use:
+clients have threads of their own. What is behind all the same does no more than V with the slots that there are. O is
+what batches do, P_O of a decision.
 
     low = 0.2·D      burst = 1.4·D, at most 0.7·O      higher = 0.85·O, at most 2·D
 
@@ -25,6 +26,7 @@ OF_BATCHES, HIGHER_OF_BATCHES = 0.7, 0.85  # of O
 GAIN = 1.2
 # Of D, where batches do not help: more than half of what one slot of two can do, so that there is a reason to grow.
 SCALED, HIGHER_SCALED = 0.6, 0.75
+BEHIND = 1.0  # seconds of work that wait: whoever has so many is not about to catch up
 LEAST_RATE = 50.0  # records per second; less shows nothing
 
 # Of the time after the warm-up. A range comes back after ten calm seconds, and after twenty when it went twice within
@@ -81,11 +83,33 @@ class Phase:
     seconds: float
 
 
-def record_capacity(rate: float | None, busy: float | None, slots: int) -> float | None:
-    """D; None where nothing was measured that says so."""
-    if not rate or not busy or not math.isfinite(rate) or not math.isfinite(busy) or rate < 0 or busy < 0:
+@dataclasses.dataclass(frozen=True, slots=True)
+class Load:
+    """How a job did at one moment.
+
+    Attributes:
+        rate: V, records per second that were taken in.
+        waiting: records that waited.
+        busy: slots that were kept busy.
+        cpu: cores that those slots used.
+        slots: that there were.
+    """
+
+    rate: float | None
+    waiting: int | None
+    busy: float | None
+    cpu: float | None
+    slots: int
+
+
+def record_capacity(load: Load, slots: int) -> float | None:
+    """D, with so many slots; None where nothing was measured that says so."""
+    takes = max(load.busy or 0.0, load.cpu or 0.0)
+    if not load.rate or not load.slots or not 0 < takes < math.inf or not 0 < load.rate < math.inf:
         return None
-    return slots * rate / busy
+    if (load.waiting or 0) > BEHIND * load.rate:
+        return load.rate * slots / load.slots
+    return load.rate * slots / takes
 
 
 def rate(name: Name, known: Capacity) -> float:

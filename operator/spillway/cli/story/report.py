@@ -62,6 +62,7 @@ class Outcome:
         moves: as `moves.Group.told` has them.
         capacity: what was measured; None if nothing was.
         standby: the Spark that waited; None if nobody told.
+        idle: the share of a core that it took while nothing ran in batches, in the median; None if nobody told.
         began: when the job was ready.
         rested: whether everything came to rest.
     """
@@ -74,6 +75,7 @@ class Outcome:
     moves: Sequence[Mapping[str, Any]]
     capacity: Capacity | None
     standby: Standby | None
+    idle: float | None
     began: float
     rested: bool
 
@@ -136,7 +138,7 @@ def as_json(outcome: Outcome) -> dict[str, Any]:
             "state": None if standby is None else str(standby.state),
             "seconds": None if standby is None or standby.seconds is None else round(standby.seconds, 1),
             "memory": None if standby is None else standby.memory,
-            "cpu": None if standby is None or standby.cpu is None else round(standby.cpu, 3),
+            "cpu": None if outcome.idle is None else round(outcome.idle, 4),
             "problem": "" if standby is None else standby.problem,
         },
         "rested": outcome.rested,
@@ -158,7 +160,7 @@ def lines(outcome: Outcome) -> Iterator[str]:
     yield f"              {_percent(outcome.ages(bursts=False).share)} otherwise"
     yield from _switched(outcome)
     if (standby := outcome.standby) is not None and standby.memory is not None:
-        share = "" if standby.cpu is None else f", {sizes.share(standby.cpu)} of a core at last"
+        share = "" if outcome.idle is None else f", {sizes.share(outcome.idle)} of a core while it waits"
         yield f"warm Spark    {standby.memory / 2**20:.0f} MiB{share}; it took {standby.seconds or 0:.0f} s to start"
     verdict = outcome.verdict
     if verdict:
