@@ -162,6 +162,13 @@ def test_the_graph_is_that_of_the_plan(teller: Teller) -> None:
     assert [one["id"] for one in graph["nodes"] if one["kind"] == "output"] == ["output/result"]
 
 
+def test_what_is_decided_now_can_be_asked_for(teller: Teller) -> None:
+    now = json.loads(get(teller, "/v1/deciding").body)["deciding"]
+
+    assert now["switching"]["sentence"].startswith("hold: ")
+    assert now["provisioning"]["reason"] == "Steady"
+
+
 def test_before_there_is_a_plan_the_graph_is_empty() -> None:
     found = PAGE.gets["/v1/topology"]("", "", "")
 
