@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -13,9 +14,10 @@ from typer.testing import CliRunner, Result
 import asked
 from fake_driver import FakeDriver
 from recorded_job import HEAD, PARTITIONS
-from spillway.cli.asking import crossings
-from spillway.cli.asking.places import Place
+from spillway.cli.asking import crossings, places
+from spillway.cli.asking.places import Asked, Place
 from spillway.cli.main import app
+from spillway.local import state
 from spillway.local.driver import DriverError
 from spillway.model.operators import Paradigm
 from spillway.runtime.driver.observation import Condition, Move, MoveKind, Observation, SwitchAnswer, SwitchOrder
@@ -197,6 +199,18 @@ def test_a_driver_that_is_away_for_a_moment_is_waited_for(monkeypatch: pytest.Mo
         result = switch(driver)
 
     assert result.exit_code == DONE, result.output
+
+
+def test_a_run_that_ends_meanwhile_is_not_waited_for(tmp_path: Path) -> None:
+    with asked.driver() as driver:
+        with state.held(tmp_path) as held:
+            held.tell(driver=driver.address)
+            place = places.find(Asked("ysb", state=tmp_path))
+        crossing = crossings.begun(driver.seen, HEAD, Paradigm.BATCH)
+
+    found = crossings.follow(place, crossing, driver.seen.at, lambda _: None)
+
+    assert (found.arrived, found.problem) == (False, "the run of default/ysb has ended")
 
 
 @pytest.mark.parametrize(

@@ -120,7 +120,9 @@ def _progress(crossing: Crossing | None) -> None:
     """One line that is written over again, for who sits at a terminal; None takes it away."""
     if terminal.plain(sys.stderr):
         return
-    text = f"{crossing.there} of {crossing.partitions} partitions there" if crossing is not None else ""
+    text = ""
+    if crossing is not None:
+        text = f"{crossing.there} of {crossing.partitions} partitions there, {crossing.seconds:.0f} s"
     sys.stderr.write(f"\r\x1b[K{text}")
     sys.stderr.flush()
 

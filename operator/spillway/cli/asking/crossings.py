@@ -6,6 +6,7 @@ import dataclasses
 import time
 from collections.abc import Callable, Mapping
 
+from spillway.cli.asking import places
 from spillway.cli.asking.places import Place
 from spillway.controllers.protocol.values import ENGINE
 from spillway.local.driver import DriverError
@@ -88,8 +89,11 @@ def follow(place: Place, crossing: Crossing, since: float, progress: Callable[[C
     while (seconds := time.monotonic() - began) < PATIENCE:
         try:
             seen = place.observation()
-        except DriverError as error:  # it may be started again, and goes on then
-            crossing = dataclasses.replace(crossing, seconds=seconds, problem=str(error))
+        except DriverError as error:
+            if place.ended:
+                return dataclasses.replace(crossing, seconds=seconds, problem=f"the run of {place.job} has ended")
+            # It may be started again, and goes on then.
+            crossing, place = dataclasses.replace(crossing, seconds=seconds, problem=str(error)), places.again(place)
         else:
             crossing = further(crossing, seen, since, seconds)
             is_planned = _is_planned(seen, crossing)
