@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import shutil
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from pathlib import Path
 
@@ -79,14 +80,19 @@ class Parts:
             port = str(ports.free(1)[0])
             self.client.address = f"{host}:{port}"
         spark = ["--spark", f"local[{self._cores}]"] if importlib.util.find_spec("pyspark") else []
-        return self._started("driver", ["--host", host, "--port", port, *spark])
+        # A Spark that is ended while it starts leaves what it had in temporary directories; so they are ours.
+        scratch = self._state.scratch / "driver"
+        shutil.rmtree(scratch, ignore_errors=True)
+        scratch.mkdir(parents=True)
+        environment = dict.fromkeys(("TMPDIR", "SPARK_LOCAL_DIRS"), str(scratch))
+        return self._started("driver", ["--host", host, "--port", port, *spark], environment)
 
     def _started_worker(self, number: int) -> Process:
         options = ["--worker", str(number), "--slots", str(self._slots), "--port", "0", "--grace", str(GRACE)]
         options += ["--scratch", str(self._state.scratch)]
         return self._started(f"worker {number}", options)
 
-    def _started(self, what: str, options: list[str]) -> Process:
+    def _started(self, what: str, options: list[str], environment: Mapping[str, str] | None = None) -> Process:
         module = what.partition(" ")[0]
         job = ["--job", str(self._state.job)]
         code = [] if self.code is None else ["--code", str(self.code)]
@@ -94,7 +100,7 @@ class Parts:
         # Without the folder that it works in on Python's path: what lies there is no module of anybody.
         command = [sys.executable, "-P", "-m", f"spillway.runtime.{module}", *job, *options, *code, *secret]
         log = self.log(what)
-        return Process(command, log, folder=log.parent)
+        return Process(command, log, folder=log.parent, environment=environment)
 
 
 def way_out(code: int | None, tail: str) -> str:
