@@ -64,7 +64,7 @@ def test_it_can_be_interrupted_at_any_time_and_leaves_nothing_behind(tmp_path: P
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does it: all of its foreground
         told = upto(process, "interrupted")
 
-        assert process.wait(remains.PATIENCE) == 130
+        assert process.wait(remains.PATIENCE.total_seconds()) == 130
     assert "Traceback" not in told
     assert nothing_left(scratch)
 
@@ -90,7 +90,7 @@ def test_everything_is_right_at_its_end(tmp_path: Path) -> None:
         overdue = threading.Timer(500, process.kill)
         overdue.start()
         told = upto(process, "report        ")
-        assert process.wait(remains.PATIENCE) == 0, told
+        assert process.wait(remains.PATIENCE.total_seconds()) == 0, told
         overdue.cancel()
 
     found = json.loads(report.read_text())
