@@ -93,6 +93,15 @@ def test_decisions_are_told_once_and_those_that_moves_tell_are_not(case: Case, m
     assert case.supervisor.decided == ((3.0, "provisioning: planned anew"), (4.0, "switching: hold: no burst"))
 
 
+def test_all_that_is_decided_in_one_tick_is_told(case: Case) -> None:
+    planned = {"at": 1.0, "part": "provisioning", "reason": "LoadRose", "sentence": "9000/s to be done"}
+    switched = {"at": 1.0, "part": "switching", "reason": "Burst", "sentence": "to batches: words"}
+    case.driver.decisions = [planned, switched]
+    case.supervisor.look(1)
+
+    assert case.said(Kind.DECISION) == ["provisioning: 9000/s to be done", "switching: to batches: words"]
+
+
 def test_a_worker_is_ended_only_once_it_has_nothing_and_gets_nothing(case: Case) -> None:
     case.supervisor.grow(2)
     case.driver.seen = held(case.driver.seen, w0=8, w1=8)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Any
 
 from spillway.local import workers
 from spillway.local.conditions import Conditions
@@ -50,7 +51,8 @@ class Supervisor:
         self.seen: Observation | None = None
         self.heard = self._began = time.monotonic()
         self._was_ready = False
-        self._look_at_decisions = self._decided_at = 0.0
+        self._look_at_decisions = 0.0
+        self._heard_of: list[dict[str, Any]] = []
         self._decided: dict[str, tuple[float, str]] = {}
 
     @property
@@ -177,10 +179,11 @@ class Supervisor:
             found = self._parts.client.decisions()
         except DriverError:
             return
-        for decision in found:
+        known, self._heard_of = self._heard_of, found
+        # By what they say, not by their time: all that is decided in one tick has the same.
+        for decision in (one for one in found if one not in known):
             at, part, sentence = (decision.get(name) for name in ("at", "part", "sentence"))
-            if isinstance(at, float) and at > self._decided_at and part != TOLD_OTHERWISE and sentence:
-                self._decided_at = at
+            if isinstance(at, float) and part != TOLD_OTHERWISE and sentence:
                 self._decided.pop(str(part), None)
                 self._decided[str(part)] = at, f"{part}: {sentence}"
                 if not str(sentence).startswith(NOTHING):
