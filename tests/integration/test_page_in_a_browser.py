@@ -14,7 +14,7 @@ import browser
 import recorded_job
 from browser import Tab
 from recorded_job import Teller
-from spillway.runtime.driver.observation import Condition, Standby, StandbyState
+from spillway.runtime.driver.observation import Condition, Plan, Standby, StandbyState
 
 pytestmark = [
     pytest.mark.skipif(browser.found() is None, reason=browser.MISSING),
@@ -140,6 +140,8 @@ def test_a_segment_is_chosen_by_keyboard_and_its_decision_is_shown(tab: Tab, tel
             break
 
     assert tab.value("document.activeElement.getAttribute('aria-label')").startswith("views: event_type = 'view';")
+    teller.see(plan=Plan(4, ()))  # other frames are another plan: the graph stays, and so does the focus
+    tab.until("performance.getEntriesByType('resource').filter((e) => e.name.endsWith('v1/topology')).length === 2")
     tab.press("Enter", 13)
     tab.until("document.getElementById('decision-of').textContent === 'of segment views'")
     assert tab.value("[...document.querySelectorAll('.node[aria-pressed=true] .name')].map((n) => n.textContent)") == [

@@ -21,15 +21,31 @@ export function attention(seen, stalled) {
   }
   if (seen.standby?.state === "failed") found.push(["bad", "Standby", seen.standby.problem]);
   if (seen.letters) {
-    found.push(["warn", count(seen.letters, "dead letter"), `records that could not be processed; see them with`, `spillway dead list ${seen.job}`]);
+    found.push([
+      "warn",
+      count(seen.letters, "dead letter"),
+      `records that could not be processed; see them with`,
+      `spillway dead list ${seen.job}`,
+    ]);
   }
-  if (seen.late) found.push(["warn", count(seen.late, "late record"), "came after their window was dropped: a longer `retention` of the operator takes them"]);
+  if (seen.late)
+    found.push([
+      "warn",
+      count(seen.late, "late record"),
+      "came after their window was dropped: a longer `retention` of the operator takes them",
+    ]);
   const silent = seen.slots.filter((slot) => slot.silent).map((slot) => slot.slot);
-  if (silent.length) found.push(["warn", "Silent", `nothing is heard of ${silent.join(", ")}; what they had is taken over`]);
+  if (silent.length)
+    found.push(["warn", "Silent", `nothing is heard of ${silent.join(", ")}; what they had is taken over`]);
   byId("attention").hidden = found.length === 0;
   fill(byId("attention-list"), found, () =>
     found.map(([level, word, text, command]) =>
-      html("li", { class: level }, html("b", {}, word), html("span", {}, ...spoken(text), command ? " " : "", command ? html("code", {}, command) : "")),
+      html(
+        "li",
+        { class: level },
+        html("b", {}, word),
+        html("span", {}, ...spoken(text), command ? " " : "", command ? html("code", {}, command) : ""),
+      ),
     ),
   );
 }

@@ -3,7 +3,13 @@
 import { byId, fill, html, say, spoken, svg } from "./dom.js";
 import { amount, rate } from "./format.js";
 
-const ACTIONS = { ToBatch: "to batches", ToRecord: "back to record by record", Hold: "hold", Refuse: "no batches", Advise: "would switch" };
+const ACTIONS = {
+  ToBatch: "to batches",
+  ToRecord: "back to record by record",
+  Hold: "hold",
+  Refuse: "no batches",
+  Advise: "would switch",
+};
 const WIDE = 300; // of the drawings, in their own measure
 
 // `now` is the event `deciding`; `chosen` the segment that was chosen in the graph, or null.
@@ -29,7 +35,16 @@ function of(switching, seen, chosen) {
   const named = (name) => points.find((verdict) => verdict.point === name);
   if (chosen !== null) {
     const operators = seen.segments.find((segment) => segment.name === chosen)?.operators ?? [];
-    return named(chosen) ?? operators.map((operator) => named(operator.name)).find(Boolean) ?? { sentence: `nothing is decided about ${chosen} now`, reason: "", action: "Hold", inputs: {}, alternatives: [] };
+    return (
+      named(chosen) ??
+      operators.map((operator) => named(operator.name)).find(Boolean) ?? {
+        sentence: `nothing is decided about ${chosen} now`,
+        reason: "",
+        action: "Hold",
+        inputs: {},
+        alternatives: [],
+      }
+    );
   }
   return named(switching.point) ?? null;
 }
@@ -37,11 +52,21 @@ function of(switching, seen, chosen) {
 function parts(shown, inBatches) {
   const inputs = Object.fromEntries(Object.entries(shown.inputs).map(([name, text]) => [name, number(text)]));
   return [
-    html("p", { class: "sentence" }, html("b", { class: `action ${shown.action}` }, ACTIONS[shown.action] ?? shown.action), " ", ...plain(shown.sentence)),
+    html(
+      "p",
+      { class: "sentence" },
+      html("b", { class: `action ${shown.action}` }, ACTIONS[shown.action] ?? shown.action),
+      " ",
+      ...plain(shown.sentence),
+    ),
     ...(inputs.L_up === undefined ? [] : [queue(inputs, inBatches), capacities(inputs)]),
     ...(shown.alternatives.length ? [html("h3", {}, "the other way")] : []),
-    ...shown.alternatives.map(({ what, whyNot }) => html("p", { class: "lost" }, html("b", {}, `not ${what}: `), ...spoken(whyNot))),
-    ...(inputs.T === undefined ? [] : [html("p", { class: "quiet small" }, `batch interval T ${shown.inputs.T}; reason ${shown.reason}`)]),
+    ...shown.alternatives.map(({ what, whyNot }) =>
+      html("p", { class: "lost" }, html("b", {}, `not ${what}: `), ...spoken(whyNot)),
+    ),
+    ...(inputs.T === undefined
+      ? []
+      : [html("p", { class: "quiet small" }, `batch interval T ${shown.inputs.T}; reason ${shown.reason}`)]),
   ];
 }
 
@@ -64,10 +89,27 @@ function queue({ L, L_switch, L_up, L_down }, inBatches) {
   return html(
     "figure",
     {},
-    html("figcaption", {}, "queue ", html("b", {}, amount(L)), html("span", { class: "quiet" }, inBatches ? `; below ${amount(L_down)} record by record is faster` : `; beyond ${amount(L_up)} batches are faster`)),
+    html(
+      "figcaption",
+      {},
+      "queue ",
+      html("b", {}, amount(L)),
+      html(
+        "span",
+        { class: "quiet" },
+        inBatches
+          ? `; below ${amount(L_down)} record by record is faster`
+          : `; beyond ${amount(L_up)} batches are faster`,
+      ),
+    ),
     svg(
       "svg",
-      { class: "gauge", viewBox: `-4 0 ${WIDE + 8} 48`, role: "img", "aria-label": `L is ${L}; L_down ${L_down}, L_switch ${L_switch}, L_up ${L_up}` },
+      {
+        class: "gauge",
+        viewBox: `-4 0 ${WIDE + 8} 48`,
+        role: "img",
+        "aria-label": `L is ${L}; L_down ${L_down}, L_switch ${L_switch}, L_up ${L_up}`,
+      },
       svg("rect", { class: "gauge-record", x: 0, y, width: x(L_down), height: 10 }),
       svg("rect", { class: "gauge-band", x: x(L_down), y, width: x(L_up) - x(L_down), height: 10 }),
       svg("rect", { class: "gauge-batch", x: x(L_up), y, width: WIDE - x(L_up), height: 10 }),
@@ -80,7 +122,16 @@ function queue({ L, L_switch, L_up, L_down }, inBatches) {
 }
 
 function label(x, y, text, anchor) {
-  return svg("text", { class: "gauge-text", x: anchor === "end" ? Math.max(58, x) - 3 : Math.min(WIDE - 60, x) + 3, y, "text-anchor": anchor }, text);
+  return svg(
+    "text",
+    {
+      class: "gauge-text",
+      x: anchor === "end" ? Math.max(58, x) - 3 : Math.min(WIDE - 60, x) + 3,
+      y,
+      "text-anchor": anchor,
+    },
+    text,
+  );
 }
 
 // What arrives, and what either paradigm does.
@@ -99,7 +150,15 @@ function capacities({ V, P_D, P_O }) {
         "div",
         {},
         html("dt", {}, words, " ", html("span", { class: "quiet" }, symbol)),
-        html("dd", {}, svg("svg", { class: "capacity", viewBox: "0 0 120 10", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect", { class: `capacity-${kind}`, width: ((value ?? 0) / most) * 120, height: 10 }))),
+        html(
+          "dd",
+          {},
+          svg(
+            "svg",
+            { class: "capacity", viewBox: "0 0 120 10", preserveAspectRatio: "none", "aria-hidden": "true" },
+            svg("rect", { class: `capacity-${kind}`, width: ((value ?? 0) / most) * 120, height: 10 }),
+          ),
+        ),
         html("dd", { class: "number" }, value === null ? "not measured" : rate(value)),
       ),
     ),
@@ -111,7 +170,15 @@ function sizes(now, seen) {
   const { slots, sentence, reason } = seen.recommended;
   const lost = now?.provisioning?.alternatives ?? [];
   fill(byId("sizes"), [slots, sentence, reason, lost], () => [
-    html("p", { class: "sentence" }, html("b", { class: "action" }, slots === null ? "unknown" : `${slots} ${slots === 1 ? "slot" : "slots"}`), " ", ...plain(sentence)),
-    ...lost.slice(0, 3).map(({ what, whyNot }) => html("p", { class: "lost" }, html("b", {}, `not ${what}: `), ...spoken(whyNot))),
+    html(
+      "p",
+      { class: "sentence" },
+      html("b", { class: "action" }, slots === null ? "unknown" : `${slots} ${slots === 1 ? "slot" : "slots"}`),
+      " ",
+      ...plain(sentence),
+    ),
+    ...lost
+      .slice(0, 3)
+      .map(({ what, whyNot }) => html("p", { class: "lost" }, html("b", {}, `not ${what}: `), ...spoken(whyNot))),
   ]);
 }

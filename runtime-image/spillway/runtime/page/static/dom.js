@@ -72,9 +72,20 @@ export function bar(part, kind = "") {
 export function paradigm(name) {
   const batch = name === "batch";
   const drawn = batch
-    ? [svg("rect", { x: 3.5, y: 1, width: 9, height: 7 }), svg("rect", { x: 0.75, y: 4, width: 9, height: 7, class: "front" })]
-    : [svg("circle", { cx: 2.5, cy: 6, r: 2 }), svg("circle", { cx: 7.5, cy: 6, r: 2 }), svg("circle", { cx: 12.5, cy: 6, r: 2 })];
-  return svg("svg", { class: `sign ${batch ? "batch" : "record"}`, width: 15, height: 12, "aria-hidden": "true" }, ...drawn);
+    ? [
+        svg("rect", { x: 3.5, y: 1, width: 9, height: 7 }),
+        svg("rect", { x: 0.75, y: 4, width: 9, height: 7, class: "front" }),
+      ]
+    : [
+        svg("circle", { cx: 2.5, cy: 6, r: 2 }),
+        svg("circle", { cx: 7.5, cy: 6, r: 2 }),
+        svg("circle", { cx: 12.5, cy: 6, r: 2 }),
+      ];
+  return svg(
+    "svg",
+    { class: `sign ${batch ? "batch" : "record"}`, width: 15, height: 12, "aria-hidden": "true" },
+    ...drawn,
+  );
 }
 
 export function runs(name) {

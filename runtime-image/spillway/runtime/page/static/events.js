@@ -29,7 +29,13 @@ export class Events {
       const before = this.conditions.get(type);
       this.conditions.set(type, `${status} ${reason}`);
       if (before !== undefined && before !== `${status} ${reason}`) {
-        this.add({ at: seen.at, part: "condition", word: `${type} ${status ? "yes" : "no"}`, text: message, quiet: false });
+        this.add({
+          at: seen.at,
+          part: "condition",
+          word: `${type} ${status ? "yes" : "no"}`,
+          text: message,
+          quiet: false,
+        });
       }
     }
   }
@@ -49,7 +55,13 @@ export class Events {
     fill(byId("events"), shown, () =>
       shown.length
         ? shown.map(({ at, part, word, text, quiet }) =>
-            html("li", { class: quiet ? "quiet-event" : "" }, html("time", {}, clock(at)), html("b", {}, part), html("span", {}, ...spoken(text), " ", html("span", { class: "quiet" }, word))),
+            html(
+              "li",
+              { class: quiet ? "quiet-event" : "" },
+              html("time", {}, clock(at)),
+              html("b", {}, part),
+              html("span", {}, ...spoken(text), " ", html("span", { class: "quiet" }, word)),
+            ),
           )
         : [html("li", { class: "empty" }, "nothing yet")],
     );

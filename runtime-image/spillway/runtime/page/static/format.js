@@ -1,8 +1,22 @@
 // Numbers as people read them: three digits that count, and a unit. The same words as in `spillway up`.
 
-const RATES = [[1e9, "G"], [1e6, "M"], [1e3, "k"]];
-const TIMES = [[3600, "h"], [60, "min"], [1, "s"], [1e-3, "ms"], [1e-6, "µs"]];
-const SIZES = [[2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"]];
+const RATES = [
+  [1e9, "G"],
+  [1e6, "M"],
+  [1e3, "k"],
+];
+const TIMES = [
+  [3600, "h"],
+  [60, "min"],
+  [1, "s"],
+  [1e-3, "ms"],
+  [1e-6, "µs"],
+];
+const SIZES = [
+  [2 ** 30, "GiB"],
+  [2 ** 20, "MiB"],
+  [2 ** 10, "KiB"],
+];
 export const NONE = "–";
 
 function digits(value) {

@@ -25,12 +25,20 @@ export function headline(seen) {
   set(byId("promise"), { class: found });
   fill(byId("promise"), [promised(promise), found], () => [
     `${promised(promise)}: `,
-    html("strong", {}, html("span", { "aria-hidden": "true" }, `${SIGNS[found]} `), WORDS[found]),
+    html(
+      "strong",
+      {},
+      html("span", { "aria-hidden": "true" }, found === "idle" ? "" : `${SIGNS[found]} `),
+      WORDS[found],
+    ),
     found === "idle" ? "" : ", ",
     html("span", { id: "within" }),
   ]);
   say(byId("within"), found === "idle" ? " in the last 10 s" : `${ofAll(promise.within)} in the last 10 s`);
-  say(byId("kept"), found === "idle" ? idle(seen) : `half within ${latency(promise.p50_ms)}, 99 % within ${latency(promise.p99_ms)}`);
+  say(
+    byId("kept"),
+    found === "idle" ? idle(seen) : `half within ${latency(promise.p50_ms)}, 99 % within ${latency(promise.p99_ms)}`,
+  );
   figures(seen);
   outputs(promise);
 }
@@ -49,12 +57,18 @@ function figures(seen) {
   const shown = [
     ["in", rate(seen.rate_in), "records of all sources"],
     ["out", rate(seen.latency.rate), "records of all outputs"],
-    ["waiting", lags.length ? amount(lags.reduce((one, other) => one + other, 0)) : "–", "messages in front of all segments"],
+    [
+      "waiting",
+      lags.length ? amount(lags.reduce((one, other) => one + other, 0)) : "–",
+      "messages in front of all segments",
+    ],
     ["slots", String(living.length), [part, granted].filter(Boolean).join(", ")],
     ["standby", seen.standby?.state ?? "off", standby(seen.standby)],
   ];
   fill(byId("figures"), shown, () =>
-    shown.map(([name, value, more]) => html("div", {}, html("dt", {}, name), html("dd", {}, value), html("dd", { class: "more" }, more))),
+    shown.map(([name, value, more]) =>
+      html("div", {}, html("dt", {}, name), html("dd", {}, value), html("dd", { class: "more" }, more)),
+    ),
   );
 }
 
@@ -69,7 +83,18 @@ function standby(spark) {
 // Each output, where there are several; one is what the headline says.
 function outputs(promise) {
   const several = Object.entries(promise.outputs);
-  const shown = several.length < 2 ? [] : several.map(([name, one]) => [name, rate(one.rate), one.within === null ? "no results" : `${ofAll(one.within)} within the bound, 99 % within ${latency(one.p99_ms)}`]);
+  const shown =
+    several.length < 2
+      ? []
+      : several.map(([name, one]) => [
+          name,
+          rate(one.rate),
+          one.within === null
+            ? "no results"
+            : `${ofAll(one.within)} within the bound, 99 % within ${latency(one.p99_ms)}`,
+        ]);
   byId("outputs").hidden = shown.length === 0;
-  fill(byId("outputs"), shown, () => shown.map(([name, flow, kept]) => html("li", {}, html("b", {}, name), ` ${flow}, ${kept}`)));
+  fill(byId("outputs"), shown, () =>
+    shown.map(([name, flow, kept]) => html("li", {}, html("b", {}, name), ` ${flow}, ${kept}`)),
+  );
 }

@@ -6,15 +6,26 @@ import { decision } from "./decision.js";
 import { byId, say } from "./dom.js";
 import { Events } from "./events.js";
 import { clock, duration } from "./format.js";
-import { Graph, legend } from "./graph.js";
+import { Graph } from "./graph.js";
 import { headline } from "./headline.js";
 import { moves } from "./moves.js";
 import { Past } from "./past.js";
+import { legend } from "./shapes.js";
 import { segments, slots } from "./slots.js";
 
 const KEPT = 600; // seconds of the past, as the driver keeps them
 
-const state = { seen: null, heard: 0, stalled: 0, deciding: null, samples: [], plan: undefined, chosen: null, cursor: null, lost: null };
+const state = {
+  seen: null,
+  heard: 0,
+  stalled: 0,
+  deciding: null,
+  samples: [],
+  plan: undefined,
+  chosen: null,
+  cursor: null,
+  lost: null,
+};
 const events = new Events();
 const graph = new Graph(byId("graph"), choose);
 const past = new Past(point);

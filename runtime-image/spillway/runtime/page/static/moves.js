@@ -14,12 +14,21 @@ export function grouped(moves) {
   const found = [];
   for (const move of moves) {
     const segment = move.partition.replace(/\/\d+$/, "");
-    const last = found.findLast((group) => group.kind === move.kind && group.reason === move.reason && group.segments[0] === segment);
+    const last = found.findLast(
+      (group) => group.kind === move.kind && group.reason === move.reason && group.segments[0] === segment,
+    );
     if (last && move.at - last.at <= TOGETHER) {
       last.at = move.at;
       last.moves.push(move);
     } else {
-      found.push({ kind: move.kind, reason: move.reason, segments: [segment], begun: move.at, at: move.at, moves: [move] });
+      found.push({
+        kind: move.kind,
+        reason: move.reason,
+        segments: [segment],
+        begun: move.at,
+        at: move.at,
+        moves: [move],
+      });
     }
   }
   return found.reverse();
@@ -28,7 +37,11 @@ export function grouped(moves) {
 export function moves(told) {
   const groups = grouped(told).slice(0, SHOWN);
   const longest = Math.max(1, ...groups.map((group) => most(group, "prepare_ms") + most(group, "pause_ms")));
-  fill(byId("moves"), groups, () => (groups.length ? groups.map((group) => row(group, longest)) : [html("li", { class: "empty" }, "no partition has changed hands yet")]));
+  fill(byId("moves"), groups, () =>
+    groups.length
+      ? groups.map((group) => row(group, longest))
+      : [html("li", { class: "empty" }, "no partition has changed hands yet")],
+  );
 }
 
 function row(group, longest) {
@@ -36,12 +49,19 @@ function row(group, longest) {
   const what = all.length === 1 ? all[0].partition : `${count(all.length, "partition")} of ${segments[0]}`;
   const sources = [...new Set(all.map((move) => move.source).filter(Boolean))].sort();
   const targets = [...new Set(all.map((move) => move.target).filter(Boolean))].sort();
-  const way = [sources.length ? `from ${named(sources)}` : "", targets.length ? `to ${named(targets)}` : ""].filter(Boolean).join(" ");
+  const way = [sources.length ? `from ${named(sources)}` : "", targets.length ? `to ${named(targets)}` : ""]
+    .filter(Boolean)
+    .join(" ");
   return html(
     "li",
     { class: `move ${kind}` },
     html("time", {}, clock(group.at)),
-    html("b", { class: "kind" }, html("span", { class: "move-sign", "aria-hidden": "true" }, SIGNS[kind] ?? "·"), ` ${kind}`),
+    html(
+      "b",
+      { class: "kind" },
+      html("span", { class: "move-sign", "aria-hidden": "true" }, SIGNS[kind] ?? "·"),
+      ` ${kind}`,
+    ),
     html("span", { class: "what" }, `${what} `, html("span", { class: "quiet" }, way)),
     html("span", { class: "phases" }, phases(group, longest), html("span", {}, pauses(group))),
     html("span", { class: "why" }, ...spoken(group.reason)),
@@ -49,7 +69,9 @@ function row(group, longest) {
 }
 
 function named(owners) {
-  return owners.length === 1 && owners[0] === "batch" ? "Spark" : listed(owners.map((owner) => (owner === "batch" ? "Spark" : owner)));
+  return owners.length === 1 && owners[0] === "batch"
+    ? "Spark"
+    : listed(owners.map((owner) => (owner === "batch" ? "Spark" : owner)));
 }
 
 function most(group, key) {

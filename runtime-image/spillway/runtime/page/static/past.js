@@ -11,7 +11,11 @@ const LANES = 8; // of those segments that have ever left the record paradigm, t
 export class Past {
   // `point` is called with the time under the cursor, or null.
   constructor(point) {
-    const latency = (name, kind, key) => ({ name, kind, value: (sample) => (sample.within === null ? null : sample[key] ?? Infinity) });
+    const latency = (name, kind, key) => ({
+      name,
+      kind,
+      value: (sample) => (sample.within === null ? null : (sample[key] ?? Infinity)),
+    });
     this.latency = new Plot(byId("plot-latency"), {
       title: "latency",
       height: 232,
@@ -47,9 +51,18 @@ export class Past {
     const from = Math.max(to - span, Math.min(first, to - SHORTEST));
     const shown = samples.filter((sample) => sample.at >= from - 1);
     const groups = grouped(seen.moves).filter((group) => group.at >= from && group.kind !== "start");
-    const marks = groups.map((group) => ({ at: group.at, kind: group.kind, text: `${group.kind}: ${count(group.moves.length, "partition")} of ${group.segments.join(", ")}` }));
+    const marks = groups.map((group) => ({
+      at: group.at,
+      kind: group.kind,
+      text: `${group.kind}: ${count(group.moves.length, "partition")} of ${group.segments.join(", ")}`,
+    }));
     const view = { samples: shown, from, to, cursor, marks };
-    this.latency.draw({ ...view, bound: seen.latency.bound_ms, broken: broken(shown, seen.latency.quantile), lanes: lanes(shown) });
+    this.latency.draw({
+      ...view,
+      bound: seen.latency.bound_ms,
+      broken: broken(shown, seen.latency.quantile),
+      lanes: lanes(shown),
+    });
     this.flow.draw(view);
     this.waiting.draw(view);
   }
@@ -62,17 +75,24 @@ function waiting(sample) {
 
 // Stretches in which the promise was not kept.
 function broken(samples, quantile) {
-  return stretches(samples, (sample) => (sample.within !== null && sample.within < quantile ? "broken" : null)).map(({ from, to }) => [from, to]);
+  return stretches(samples, (sample) => (sample.within !== null && sample.within < quantile ? "broken" : null)).map(
+    ({ from, to }) => [from, to],
+  );
 }
 
 function lanes(samples) {
   const names = [...new Set(samples.flatMap((sample) => sample.segments.map((segment) => segment.name)))];
   const found = names.map((name) => ({
     name,
-    runs: stretches(samples, (sample) => sample.segments.find((segment) => segment.name === name)?.paradigm ?? null).map((run) => ({ ...run, paradigm: run.what })),
+    runs: stretches(
+      samples,
+      (sample) => sample.segments.find((segment) => segment.name === name)?.paradigm ?? null,
+    ).map((run) => ({ ...run, paradigm: run.what })),
   }));
   const batched = (lane) => lane.runs.some((run) => run.paradigm === "batch");
-  return found.length <= LANES ? found : [...found.filter(batched), ...found.filter((lane) => !batched(lane))].slice(0, LANES);
+  return found.length <= LANES
+    ? found
+    : [...found.filter(batched), ...found.filter((lane) => !batched(lane))].slice(0, LANES);
 }
 
 // Samples in a row of which `what` says the same; a sample stands for the second after it.

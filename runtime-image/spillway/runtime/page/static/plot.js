@@ -1,6 +1,6 @@
 // One plot over time: lines, a bound, marks of moves, lanes of paradigms, and a cursor for pointer and keyboard.
 
-import { html, say, set, svg } from "./dom.js";
+import { html, runs, say, set, svg } from "./dom.js";
 import { clock } from "./format.js";
 
 const LEFT = 58;
@@ -20,12 +20,29 @@ export class Plot {
     this.legend = html("p", { class: "plot-legend" });
     this.values = options.series.map((series) => {
       const value = html("b");
-      this.legend.append(html("span", { class: `key ${series.kind}` }, svg("svg", { width: 16, height: 8, "aria-hidden": "true" }, svg("path", { class: `line ${series.kind}`, d: "M 0 4 H 16" })), ` ${series.name} `, value));
+      this.legend.append(
+        html(
+          "span",
+          { class: `key ${series.kind}` },
+          svg(
+            "svg",
+            { width: 16, height: 8, "aria-hidden": "true" },
+            svg("path", { class: `line ${series.kind}`, d: "M 0 4 H 16" }),
+          ),
+          ` ${series.name} `,
+          value,
+        ),
+      );
       return value;
     });
     this.when = html("span", { class: "when" });
     this.legend.append(this.when);
-    this.drawing = svg("svg", { class: "plot", role: "slider", tabindex: 0, "aria-label": `${options.title} over time; left and right move through it` });
+    this.drawing = svg("svg", {
+      class: "plot",
+      role: "slider",
+      tabindex: 0,
+      "aria-label": `${options.title} over time; left and right move through it`,
+    });
     this.drawing.addEventListener("pointermove", (event) => options.point(this.timeAt(event.offsetX)));
     this.drawing.addEventListener("pointerleave", () => options.point(null));
     this.drawing.addEventListener("blur", () => options.point(null));
@@ -109,7 +126,11 @@ export class Plot {
   grid() {
     return this.ticks().flatMap((value) => [
       svg("line", { class: "grid", x1: LEFT, x2: this.width - RIGHT, y1: this.y(value), y2: this.y(value) }),
-      svg("text", { class: "tick", x: LEFT - 8, y: this.y(value), "text-anchor": "end", "dominant-baseline": "central" }, this.options.format(value)),
+      svg(
+        "text",
+        { class: "tick", x: LEFT - 8, y: this.y(value), "text-anchor": "end", "dominant-baseline": "central" },
+        this.options.format(value),
+      ),
     ]);
   }
 
@@ -130,8 +151,15 @@ export class Plot {
   marks() {
     return this.view.marks.map(({ at, kind, text }) => {
       const x = this.x(at);
-      const sign = kind === "switch" ? svg("path", { d: `M ${x - 5} 1 h 10 l -5 8 z` }) : svg("circle", { cx: x, cy: 5, r: 2.5 });
-      return svg("g", { class: `mark ${kind}` }, svg("title", {}, text), svg("line", { x1: x, x2: x, y1: 9, y2: TOP + this.inner }), sign);
+      const sign =
+        kind === "switch" ? svg("path", { d: `M ${x - 5} 1 h 10 l -5 8 z` }) : svg("circle", { cx: x, cy: 5, r: 2.5 });
+      return svg(
+        "g",
+        { class: `mark ${kind}` },
+        svg("title", {}, text),
+        svg("line", { x1: x, x2: x, y1: 9, y2: TOP + this.inner }),
+        sign,
+      );
     });
   }
 
@@ -158,7 +186,11 @@ export class Plot {
     const y = this.y(bound);
     return [
       svg("line", { class: "bound", x1: LEFT, x2: this.width - RIGHT, y1: y, y2: y }),
-      svg("text", { class: "bound-text", x: this.width - RIGHT - 2, y: y - 5, "text-anchor": "end" }, `bound ${this.options.format(bound)}`),
+      svg(
+        "text",
+        { class: "bound-text", x: this.width - RIGHT - 2, y: y - 5, "text-anchor": "end" },
+        `bound ${this.options.format(bound)}`,
+      ),
     ];
   }
 
@@ -166,10 +198,16 @@ export class Plot {
     return (this.view.lanes ?? []).flatMap((lane, i) => {
       const y = this.options.height + i * LANE;
       return [
-        svg("text", { class: "tick lane-name", x: LEFT - 8, y: y + 5, "text-anchor": "end", "dominant-baseline": "central" }, lane.name.length > 8 ? `${lane.name.slice(0, 7)}…` : lane.name),
+        svg(
+          "text",
+          { class: "tick lane-name", x: LEFT - 8, y: y + 5, "text-anchor": "end", "dominant-baseline": "central" },
+          lane.name.length > 8 ? `${lane.name.slice(0, 7)}…` : lane.name,
+        ),
         ...lane.runs.map((run) => {
           const drawn = this.stretch(run.from, run.to, y, 10, `lane ${run.paradigm}`);
-          drawn.append(svg("title", {}, `${lane.name}: ${run.paradigm === "batch" ? "in batches" : "record by record"} from ${clock(run.from)} to ${clock(run.to)}`));
+          drawn.append(
+            svg("title", {}, `${lane.name}: ${runs(run.paradigm)} from ${clock(run.from)} to ${clock(run.to)}`),
+          );
           return drawn;
         }),
       ];
@@ -182,7 +220,9 @@ export class Plot {
     const x = this.x(this.view.samples[i].at);
     const dots = found.map((values, n) => {
       const value = values[i];
-      return value === null || value === undefined ? null : svg("circle", { class: `dot ${this.options.series[n].kind}`, cx: x, cy: this.y(value), r: 3 });
+      return value === null || value === undefined
+        ? null
+        : svg("circle", { class: `dot ${this.options.series[n].kind}`, cx: x, cy: this.y(value), r: 3 });
     });
     return [svg("line", { class: "cursor", x1: x, x2: x, y1: TOP, y2: this.height - 2 }), ...dots.filter(Boolean)];
   }

@@ -13,7 +13,12 @@ export function slots(seen) {
           html(
             "tr",
             { class: slot.silent ? "silent" : "" },
-            html("th", { scope: "row" }, slot.slot, html("span", { class: "quiet" }, slot.silent ? " silent" : slot.leaving ? " leaving" : "")),
+            html(
+              "th",
+              { scope: "row" },
+              slot.slot,
+              html("span", { class: "quiet" }, slot.silent ? " silent" : slot.leaving ? " leaving" : ""),
+            ),
             html("td", {}, bar(slot.busy), ` ${share(slot.busy)}`),
             html("td", { class: "number" }, share(slot.cpu)),
             html("td", { class: "number" }, bytes(slot.memory)),
@@ -28,7 +33,10 @@ export function segments(seen) {
   const planned = new Map((seen.plan?.segments ?? []).map((segment) => [segment.name, segment]));
   fill(byId("segments"), [seen.segments, seen.plan], () =>
     seen.segments.map((segment) => {
-      const working = segment.working === segment.partitions ? String(segment.partitions) : `${segment.working} of ${segment.partitions}${segment.moving ? `, ${segment.moving} moving` : ""}`;
+      const working =
+        segment.working === segment.partitions
+          ? String(segment.partitions)
+          : `${segment.working} of ${segment.partitions}${segment.moving ? `, ${segment.moving} moving` : ""}`;
       return html(
         "tr",
         {},
@@ -47,5 +55,6 @@ export function segments(seen) {
 
 function batch(last) {
   if (!last) return "none yet";
-  return `${amount(last.records)} records in ${duration(last.seconds)}${last.capacity === null ? "" : `, ${rate(last.capacity)} at most`}`;
+  const most = last.capacity === null ? "" : `, ${rate(last.capacity)} at most`;
+  return `${amount(last.records)} records in ${duration(last.seconds)}${most}`;
 }
