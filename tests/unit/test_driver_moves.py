@@ -23,7 +23,7 @@ def _told(*said: messages.Any) -> list[Move]:
         before = state
         state, counts = log.read(state, message)
         if counts:
-            journal.read(before, message, float(at), {P: "because of the load"})
+            journal.read(before, message, float(at), {P: "because of the load"}, {P.segment: "because of a burst"})
     return list(journal.moves)
 
 
@@ -56,6 +56,7 @@ def test_a_move_to_batches_or_back_is_a_switch() -> None:
         (MoveKind.SWITCH, "w0.0", "batch"),
         (MoveKind.SWITCH, "batch", "w1.0"),
     ]
+    assert {move.reason for move in moves[-2:]} == {"because of a burst"}  # not why it got its slot, long ago
 
 
 def test_another_program_is_told_as_such_also_after_a_rest() -> None:

@@ -103,6 +103,8 @@ class _Drawing:
             found.append(self._numbers(stay.numbers, stay.runs))
         else:
             found.append(self._flow(stay))
+            if stay.verdict is not None:
+                found.append(Text(terminal.clean(stay.verdict.sentence)))
         if stay.segment.batch is not None:
             found.append(Text(self._batch(stay.segment.batch), "dim"))
         other = _RUNS[accounts.OTHER[stay.runs]]

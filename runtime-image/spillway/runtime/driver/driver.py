@@ -213,7 +213,7 @@ class Driver:
 
     def _counted(self, counted: Counted, now: float) -> None:
         """A message that changed what the log says."""
-        self.journal.read(counted.before, counted.message, now, self.steersman.why)
+        self.journal.read(counted.before, counted.message, now, self.steersman.why, self.steersman.switched)
         match counted.message:
             case messages.Plan():
                 self._planned()

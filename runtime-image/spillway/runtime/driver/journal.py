@@ -39,9 +39,17 @@ class Journal:
         self._stopped.setdefault(place, at)
 
     def read(
-        self, before: log.State, message: messages.Any, at: float, why: Mapping[Partition, str] | None = None
+        self,
+        before: log.State,
+        message: messages.Any,
+        at: float,
+        why: Mapping[Partition, str] | None = None,
+        switched: Mapping[str, str] | None = None,
     ) -> None:
-        """A message that counted; `before` is what the log said ahead of it, `why` the reasons of those that decide."""
+        """A message that counted; `before` is what the log said ahead of it.
+
+        The reasons of those that decide: `why` partitions go from slot to slot, and segments were `switched`.
+        """
         match message:
             case messages.Prepare():
                 self._begun[message.partition] = at
@@ -57,10 +65,15 @@ class Journal:
                 if holding and holding.move and holding.move.heir is None:
                     self._note(message.partition, MoveKind.REST, holding.owner.slot, None, None, at, why)
             case messages.Assign():
-                self._assigned(before, message, at, why)
+                self._assigned(before, message, at, why, switched or {})
 
     def _assigned(
-        self, before: log.State, message: messages.Assign, at: float, why: Mapping[Partition, str] | None
+        self,
+        before: log.State,
+        message: messages.Assign,
+        at: float,
+        why: Mapping[Partition, str] | None,
+        switched: Mapping[str, str],
     ) -> None:
         place, holding = message.partition, before.holdings.get(message.partition)
         stopped, prepared = self._stopped.pop(place, None), self._prepared.pop(place, None)
@@ -76,6 +89,7 @@ class Journal:
             kind = MoveKind.PROGRAM  # also of one that rested meanwhile, so that its edge could be emptied
         elif (holding.owner.slot == ENGINE) != (message.owner.slot == ENGINE):
             kind = MoveKind.SWITCH
+            why = {place: reason} if (reason := switched.get(place.segment)) else None
         else:
             kind = MoveKind.RESIZE
         pause = None if stopped is None else max(0.0, (at - stopped) * 1e3)
