@@ -14,7 +14,7 @@ def main() -> None:
     """Measure what was asked for, and print a table, or JSON."""
     asked = _parser().parse_args()
     if asked.what == "paradigms":
-        costs = list(paradigms.main(asked.share, asked.rounds, _say_progress))
+        costs = list(paradigms.main(asked.share, asked.rounds, _say_progress, asked.only))
         found = [dataclasses.asdict(cost) for cost in costs]
         text = paradigms.table(costs)
     else:
@@ -38,6 +38,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     found.add_argument("what", choices=("paradigms", "latency"), metavar="WHAT", help="one of the above")
     found.add_argument("--share", type=float, default=1.0, help="of the records that are run through each job [1]")
+    found.add_argument("--only", default="", help="cases with this in their names, such as 'grep' [all]")
     found.add_argument("--rounds", type=int, default=3, help="repetitions in fresh processes [3]")
     found.add_argument("--seconds", type=float, default=latency.IDLE, help="of watching an idle Spark [20]")
     found.add_argument("-o", "--output", choices=("table", "json"), default="table", help="for people, or programs")

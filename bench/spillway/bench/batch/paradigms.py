@@ -59,10 +59,10 @@ class Cost:
         return 1e6 / (self.record + self.behind_record), 1e6 / (self.batch + self.behind_batch)
 
 
-def main(share: float, rounds: int, done: Callable[[str], None]) -> Iterator[Cost]:
-    """All cases, one after the other."""
+def main(share: float, rounds: int, done: Callable[[str], None], only: str = "") -> Iterator[Cost]:
+    """All cases, or those with this in their names, one after the other."""
     with systems.broker() as bootstrap:
-        for case in cases.cases(share):
+        for case in (case for case in cases.cases(share) if only in case.name):
             yield _measured(case, bootstrap, rounds, done)
 
 

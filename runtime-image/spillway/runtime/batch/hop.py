@@ -21,6 +21,7 @@ from spillway.runtime.emitter import Emitter
 from spillway.runtime.programs.compiler import Loop
 from spillway.runtime.slots.caution import Caution
 from spillway.runtime.slots.outputs import Outputs
+from spillway.runtime.slots.replicas import Replicas
 
 # Programs that stay compiled. A job has a few; two plans of it are alive while a program changes.
 _PROGRAMS = 64
@@ -70,6 +71,7 @@ class _Kept:
         self.lock = threading.Lock()
         self._loops: dict[str, Loop] = {}
         self._clients: dict[Access, _Clients] = {}
+        self._replicas: dict[tuple[str, str], Replicas] = {}  # by job and program
 
     def tools(self, order: Order, caution: Caution | None = None) -> Tools:
         """Everything that an order needs; raises what is wrong with its functions or topics."""
@@ -80,10 +82,24 @@ class _Kept:
         most = found.outputs.limits(order.program)
         emitter = found.emitter(found.outputs.batch(output.topic for output in order.program.outputs))
         found.know(order, emitter)
-        return Tools(loop, found.consumer, emitter, most, caution or Caution(None, ()))
+        replicas = self._replica(order, loop, found.consumer)
+        return Tools(loop, found.consumer, emitter, most, caution or Caution(None, ()), replicas)
+
+    def _replica(self, order: Order, loop: Loop, consumer: Consumer) -> Replicas | None:
+        """The tables that are looked up, just as the order says; one that was read further is read anew."""
+        if not order.program.states:
+            return None
+        key = order.names.prefix, order.program.id
+        found = self._replicas.get(key) or Replicas(loop)
+        if not found.upto(consumer, order.tables):
+            found = Replicas(loop)
+            found.upto(consumer, order.tables)
+        self._replicas[key] = found
+        return found
 
     def drop(self, access: Access) -> None:
         """Clients with which something went wrong are not used again."""
+        self._replicas.clear()  # one that was being read may have a part of a message
         found = self._clients.pop(access, None)
         if found is not None:
             found.close()

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from confluent_kafka import Consumer, Message, TopicPartition
 
 from spillway.controllers.protocol import reader
-from spillway.controllers.protocol.values import Partition
+from spillway.controllers.protocol.values import Partition, Reach
 from spillway.controllers.topics import Names
 from spillway.model.errors import RetryError
 from spillway.runtime import clients, task
@@ -31,6 +31,7 @@ from spillway.runtime.programs.compiler import Loop
 from spillway.runtime.programs.program import Program
 from spillway.runtime.slots import watch
 from spillway.runtime.slots.caution import Caution
+from spillway.runtime.slots.replicas import Replicas
 from spillway.runtime.task import Filling, Send, Task
 
 # Messages that are processed at once. Fewer: what each call costs counts for more (a fifth of a short loop, at a
@@ -79,6 +80,7 @@ class Order:
         frame: rows in a frame where rows keep their positions.
         code: the directory with the user's functions.
         shadow: do all of it, and send nothing: what a batch costs is learnt before one is needed.
+        tables: how far the tables are read that every owner has whole.
         repeat: of a shadow, how often each record is processed: so a few tell what many would cost.
         limit: seconds for one call of a user's function; then it is ended, and its record is a dead letter.
     """
@@ -91,6 +93,7 @@ class Order:
     frame: int
     code: Path | None = None
     shadow: bool = False
+    tables: tuple[Reach, ...] = ()
     repeat: int = 1
     limit: float = watch.LIMIT
 
@@ -147,6 +150,7 @@ class Tools:
         consumer, emitter: clients, of which nobody else makes use meanwhile.
         most: by output, the bytes that a message may have.
         caution: how messages are taken: all at once, or with care where an earlier process ended.
+        replicas: the tables that every owner has whole, if the program looks any up.
     """
 
     loop: Loop
@@ -154,6 +158,7 @@ class Tools:
     emitter: Emitter
     most: Mapping[str, int] = dataclasses.field(default_factory=dict)
     caution: Caution = dataclasses.field(default_factory=lambda: Caution(None, ()))
+    replicas: Replicas | None = None
 
 
 def work(order: Order, given: Sequence[Range], tools: Tools) -> list[Result]:
@@ -188,7 +193,8 @@ class _Work:
     def __init__(self, order: Order, given: Range, tools: Tools) -> None:
         self._given, self._tools, self._shadow = given, tools, order.shadow
         self._program = order.program
-        self.task = Task(tools.loop, {}, given.number, given.epoch, order.names, order.width, tools.most)
+        states = tools.replicas.states() if tools.replicas is not None else {}
+        self.task = Task(tools.loop, states, given.number, given.epoch, order.names, order.width, tools.most)
         sources = (source for edge in order.program.edges for source in edge.sources)
         self.task.fill(Filling(order.frame, dict.fromkeys(sources, PATIENCE)))
         self._origin = Partition(task.origin_of(order.program, self.task.topic), given.number)
