@@ -98,7 +98,7 @@ def test_everything_is_right_at_its_end(tmp_path: Path) -> None:
     assert found["lost"] == found["duplicated"] == found["wrong"] == 0
     assert found["records_in"] > 1_000
     assert [phase["name"] for phase in found["phases"]] == [
-        "warm-up", "low", "burst", "low again", "higher burst", "low at last",
+        "warm-up", "measuring", "low", "burst", "low again", "higher burst", "low at last",
     ]  # fmt: skip
     assert sum(phase["sent"] for phase in found["phases"]) == found["records_in"]
     assert max(map(len, told.splitlines())) <= 80 + len(str(report))

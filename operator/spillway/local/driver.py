@@ -80,7 +80,7 @@ class Driver:
     def capacities(self, point: str) -> dict[str, float]:
         """What a segment can do, as the decision that is being made takes it: P_D and P_O, as far as known."""
         verdicts = self.deciding().get("switching", {}).get("verdicts", [])
-        inputs = next((one.get("inputs", {}) for one in verdicts if one.get("point") == point), {})
+        inputs: dict[str, Any] = next((one.get("inputs", {}) for one in verdicts if one.get("point") == point), {})
         found = {}
         for name in ("P_D", "P_O"):
             try:

@@ -30,8 +30,9 @@ from spillway.runtime.driver.observation import Observation, Standby, StandbySta
 
 WARM_UP_RATE = 300.0  # lines per second, before anything is known: a slot of a slow machine can do several times that
 AHEAD = 1.5  # seconds that a feeder gets to start, and to render its lines
-# Seconds of the warm-up, at least: rates are means over two seconds, and the first ones are of cold programs.
-WARMED = 6.0
+# Seconds of the warm-up, and of what is measured at the low rate that seems right after it: rates are means over two
+# seconds, and the first ones are of cold programs, at a rate so low that little can be seen.
+WARMED = 5.0
 # Seconds of the low phase, at most: then the burst comes, with or without a figure for batches. A Spark takes five to
 # ten to start, and some shadow batches as long again; longer, and who watches sees no switch within the first minute.
 LONGEST_LOW = 32.0
@@ -62,6 +63,7 @@ class Playing:
     Attributes:
         phase: as it is meant.
         start: when its first line is due, in seconds since 1970.
+        known: the capacities that its rate is chosen by.
         feeder: who sends.
         file: where that one reports.
         told: whether it was announced.
@@ -70,6 +72,7 @@ class Playing:
 
     phase: Phase
     start: float
+    known: Capacity | None
     feeder: Process
     file: Path
     told: bool = False
@@ -246,12 +249,14 @@ class Director:
     def _following(self, last: Playing, wall: float) -> Phase | None:
         """The phase whose feeder has to be started now, if any."""
         lasted, known, name = wall - last.start, self._capacity, last.phase.name
-        if name is Name.WARM_UP:
-            if known is None and lasted > 3 * WARMED:
-                self._fail("nobody could measure what a record costs")
+        if not name.counts:
+            if known is None and lasted > 4 * WARMED:
+                self._fail("nobody could measure what a line costs")
             if known is None or lasted < WARMED:
                 return None
-            return Phase(Name.LOW, phases.rate(Name.LOW, known), math.inf)
+            self._costs = []  # of the phase that begins
+            following = Name.MEASURING if name is Name.WARM_UP else Name.LOW
+            return Phase(following, phases.rate(following, known), math.inf)
         assert known is not None  # noqa: S101 - nothing but the warm-up is played without
         if name is Name.LOW:
             failed = self._standby is None or self._standby.state is StandbyState.FAILED
@@ -277,9 +282,8 @@ class Director:
         command = [sys.executable, "-P", "-m", "spillway.bench.lines", "--bootstrap", scene.bootstrap]
         command += ["--topic", job.TOPIC, "--rate", f"{phase.rate:.3f}", "--seconds", f"{seconds:.3f}"]
         command += ["--start", f"{start:.3f}", "--first", str(self._fed), "--report", str(file)]
-        self._played.append(
-            Playing(phase, start, Process(command, file.with_suffix(".log"), folder=self._folder), file)
-        )
+        feeder = Process(command, file.with_suffix(".log"), folder=self._folder)
+        self._played.append(Playing(phase, start, self._capacity, feeder, file))
         self._fed += int(phase.rate * _finite(phase.seconds))
 
     def _announce(self, playing: Playing) -> None:
@@ -287,10 +291,10 @@ class Director:
         if len(self._played) > 1:
             self._ended(self._played[-2], playing.start)
         playing.told, playing.ages = True, self._ages
-        phase, known = playing.phase, self._capacity
+        phase, known = playing.phase, playing.known
         text = f"{phase.name}: {phase.rate:,.0f} lines/s"
-        if known is None or phase.name is Name.WARM_UP:
-            self._narrator.say(f"{text}, to measure what a line costs", "bold")
+        if known is None or not phase.name.counts:
+            self._narrator.say(f"{text}, to see what a line costs", "bold")
             return
         share = phase.rate / known.record
         details = []

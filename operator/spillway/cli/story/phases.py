@@ -38,11 +38,17 @@ class Name(enum.StrEnum):
     """Names of phases."""
 
     WARM_UP = "warm-up"
+    MEASURING = "measuring"
     LOW = "low"
     BURST = "burst"
     BETWEEN = "low again"
     HIGHER = "higher burst"
     LAST = "low at last"
+
+    @property
+    def counts(self) -> bool:
+        """Whether the promise is judged by it: not while everything is cold, and its rates are a guess."""
+        return self not in (Name.WARM_UP, Name.MEASURING)
 
     @property
     def is_burst(self) -> bool:

@@ -101,10 +101,10 @@ class Outcome:
         return [move for move in self.moves if move["kind"] == "switch"]
 
     def ages(self, *, bursts: bool | None = None) -> Ages:
-        """Of all phases but the warm-up, or only of bursts, or only of the others."""
+        """Of all phases that count, or only of bursts, or only of the others."""
         total = Ages()
         for phase in self.lived:
-            if phase.name is not Name.WARM_UP and bursts in (None, phase.name.is_burst):
+            if phase.name.counts and bursts in (None, phase.name.is_burst):
                 total = total.plus(phase.ages)
         return total
 
