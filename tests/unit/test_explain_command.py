@@ -221,6 +221,15 @@ def test_a_promise_that_is_broken_is_called_so_and_none_where_nothing_came_out()
         assert answer(driver)["promise"]["kept"] is None
 
 
+def test_where_nothing_can_be_thought_of_a_segment_it_says_why() -> None:
+    with asked.driver() as driver:
+        blind = {"point": "counts", "reason": "NoTelemetry", "sentence": "hold: no telemetry from `counts` yet"}
+        assert driver.deciding is not None
+        driver.deciding["switching"]["verdicts"].append(blind)
+
+        assert "waits 49 messages hold: no telemetry from `counts` yet" in folded(driver)
+
+
 def test_before_anything_is_decided_it_says_that() -> None:
     with asked.driver() as driver:
         driver.decisions, driver.deciding = [], None
