@@ -123,12 +123,15 @@ def test_records_may_come_one_by_one_or_folded_by_batches(
 ) -> None:
     alone, merged, reader = _made(texts, window), _made(texts, window), Reader()
     parts = [_made(texts, window, combiner=True) for _ in range(2)]
+    folded: list[list[Row]] = [[], []]
     for (t, row), batch in zip(records, batches, strict=False):
         alone.record(t, row)
         if batch == 2:
             reader.read(merged.record(t, row))
         else:
-            parts[batch].record(t, row)
+            folded[batch].append((7, 0, t, *row))
+    for part, rows in zip(parts, folded, strict=True):
+        part.fold(rows, lambda error, *_: pytest.fail(str(error)))
     for part in parts:
         for partial in part.partials():
             reader.read(merged.merge(*partial))
