@@ -5,10 +5,12 @@ import { amount, count, duration, rate, share } from "./format.js";
 import { arrow, BAR, curve, enter, halfway, INSET, leave, NODE, shape } from "./shapes.js";
 
 // What lies between layers and rows, lying (layers go to the right) and standing (downwards).
-const LYING = { layer: 220, most: 250, row: 84, margin: 8 };
-const STANDING = { layer: 104, most: 104, row: 176, margin: 8 };
-const SMALLEST = 0.76; // a graph that is a little too wide is drawn smaller; beyond, it scrolls
-const PHONE = 620; // pixels; below, the graph stands
+const LYING = { layer: 220, most: 250, row: 84 };
+const STANDING = { layer: 104, most: 104, row: 176 };
+const MARGIN = 8;
+// A graph that is a little too wide is drawn smaller; else it stands, if that fits, or on a phone; else it scrolls.
+const SMALLEST = 0.76;
+const PHONE = 620; // pixels
 
 export class Graph {
   // `choose` is called with the name of a segment, or null.
@@ -35,22 +37,24 @@ export class Graph {
   // Anew only when the graph is another one, or has another room.
   draw() {
     if (this.topology === null || !this.place.clientWidth) return;
-    const standing = this.place.clientWidth < PHONE;
     const { nodes, edges } = this.topology;
-    const layers = Math.max(0, ...nodes.map((node) => node.layer));
+    const room = this.place.clientWidth;
+    const layers = Math.max(1, ...nodes.map((node) => node.layer));
     const rows = Math.max(
       0,
       ...nodes.map((node) => node.row),
       ...edges.flatMap((edge) => edge.bends.map(([, row]) => row)),
     );
+    const least = (across) => room / (across + NODE.width + 2 * MARGIN);
+    const narrow = least(layers * LYING.layer) < SMALLEST;
+    const standing = narrow && (room < PHONE || least(rows * STANDING.row) >= SMALLEST);
     const size = standing ? STANDING : LYING;
-    const room = (this.place.clientWidth - NODE.width - 2 * size.margin) / Math.max(1, layers);
-    const gap = Math.floor(Math.max(size.layer, Math.min(size.most, room)));
+    const gap = Math.floor(Math.max(size.layer, Math.min(size.most, (room - NODE.width - 2 * MARGIN) / layers)));
     const along = layers * gap;
     const across = rows * size.row;
-    const width = (standing ? across : along) + NODE.width + 2 * size.margin;
-    const height = (standing ? along : across) + NODE.height + 2 * size.margin;
-    const fits = this.place.clientWidth / width;
+    const width = (standing ? across : along) + NODE.width + 2 * MARGIN;
+    const height = (standing ? along : across) + NODE.height + 2 * MARGIN;
+    const fits = room / width;
     const scale = fits < 1 && fits >= SMALLEST ? fits : 1;
     const way = `${standing} ${gap} ${scale}`;
     if (way === this.way) return;
@@ -58,7 +62,7 @@ export class Graph {
     this.standing = standing;
     this.middle = (layer, row) => {
       const [x, y] = standing ? [row * size.row, layer * gap] : [layer * gap, row * size.row];
-      return [x + NODE.width / 2 + size.margin, y + NODE.height / 2 + size.margin];
+      return [x + NODE.width / 2 + MARGIN, y + NODE.height / 2 + MARGIN];
     };
     const places = new Map(nodes.map((node) => [node.id, node]));
     this.edges = edges.map((edge) => this.edge(edge, places));
