@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ WORDS = [f"word{number}" for number in range(50)]
 
 
 def document(name: str, **execution: Any) -> dict[str, Any]:
-    """Word count, in topics of its own."""
+    """Words, labelled by a table that every slot has whole, and counted; in topics of its own."""
     return {
         "apiVersion": "spillway.dev/v1alpha1",
         "kind": "StreamJob",
@@ -26,9 +27,13 @@ def document(name: str, **execution: Any) -> dict[str, Any]:
         "spec": {
             "latency": {"bound": "500ms"},
             "streams": [{"name": "lines", "topic": f"{name}.lines", "format": "raw", "columns": "line string"}],
+            "tables": [
+                {"name": "labels", "topic": f"{name}.labels", "key": ["word"], "columns": "word string, label string"}
+            ],
             "operators": [
                 {"name": "words", "input": "lines", "explode": {"array": "split(line, ' ')", "as": "word", "keep": []}},
-                {"name": "counts", "input": "words", "aggregate": {"by": ["word"], "values": ["count(*) as n"]}},
+                {"name": "labelled", "input": "words", "join": {"table": "labels", "by": ["word"], "asOf": "latest"}},
+                {"name": "counts", "input": "labelled", "aggregate": {"by": ["label"], "values": ["count(*) as n"]}},
             ],
             "outputs": [{"name": "result", "input": "counts", "topic": f"{name}.counts"}],
             "execution": {"workers": {"max": 1}, **execution},
@@ -43,6 +48,8 @@ class Fed:
         self._job, self._name = job, name
         self._dice = random.Random(7)  # noqa: S311 (reproducible, no secret)
         self.lines: list[str] = []
+        labels = [json.dumps({"word": word, "label": word.upper()}) for word in WORDS]
+        job.feed(f"{name}.labels", labels, [json.dumps({"word": word}) for word in WORDS])
 
     def feed(self, count: int) -> None:
         more = [" ".join(self._dice.choice(WORDS) for _ in range(20)) for _ in range(count)]
@@ -51,7 +58,8 @@ class Fed:
 
     def right(self) -> bool:
         """Whether a reader of the results ends with what is to be."""
-        return self._job.last(f"{self._name}.counts", "word", "n") == counted(self.lines)
+        right = {word.upper(): count for word, count in counted(self.lines).items()}
+        return self._job.last(f"{self._name}.counts", "label", "n") == right
 
 
 @pytest.mark.broker
@@ -60,14 +68,14 @@ def test_a_job_goes_to_batches_and_back_and_survives_its_driver_there(broker: Br
     with deployed(broker, document("there"), tmp_path) as job:
         job.start("driver", *SPARK)
         job.start("worker", "--worker", "0")
-        job.until(lambda: job.told.ready)
         fed = Fed(job, "there")
+        job.until(lambda: job.told.ready)
         fed.feed(200)
         job.until(fed.right)
         job.until(lambda: job.told.standby.state == "warm")
 
         answer = job.switch("words", "batch")
-        assert answer.operators == ("words",)
+        assert answer.operators == ("words", "labelled")
         fed.feed(500)
         job.until(fed.right)
         job.until(lambda: (batch := job.segment("words").batch) and batch.records)
@@ -115,6 +123,6 @@ def test_without_spark_a_switch_is_refused_and_says_why(broker: Broker, tmp_path
         told = job.client.switch(["counts"], "batch")
         assert told.sentence.startswith("'counts' can't run in batches: it keeps tables")
         told = job.client.switch(["nothing"], "batch")
-        assert told.sentence == "there is no operator 'nothing'; there are counts, words"
+        assert told.sentence == "there is no operator 'nothing'; there are counts, labelled, words"
         told = job.client.switch(["words"], "record")
         assert told.sentence == "words runs so already"

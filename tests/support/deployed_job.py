@@ -36,7 +36,7 @@ class Deployed:
         self.file.write_text(json.dumps(document))
         spec = document["spec"]
         self._access = access = Access(kafka.Kafka(bootstrap_servers=(broker.bootstrap,)))
-        names = [one["topic"] for one in (*spec["streams"], *spec["outputs"])]
+        names = [one["topic"] for part in ("streams", "tables", "outputs") for one in spec.get(part, [])]
         admin.create(clients.admin(access), [Topic(name, partitions) for name in names])
         self.names = Names(f"{document['metadata'].get('namespace', 'default')}.{document['metadata']['name']}.")
         self._port = ports.free(1)[0]
@@ -84,10 +84,10 @@ class Deployed:
         self.until(lambda: str(self.segment(operator).paradigm) == to)
         return found
 
-    def feed(self, topic: str, values: list[str]) -> None:
-        """Records, spread over the partitions."""
-        for value in values:
-            self._producer.produce(topic, value)
+    def feed(self, topic: str, values: list[str], keys: list[str] | None = None) -> None:
+        """Records; without keys spread over the partitions."""
+        for number, value in enumerate(values):
+            self._producer.produce(topic, value, keys[number] if keys else None)
         assert self._producer.flush(30) == 0
 
     def last(self, topic: str, key: str, column: str) -> dict[Any, Any]:

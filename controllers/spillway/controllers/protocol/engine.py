@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from spillway.controllers.protocol import effects, log, messages, owner, rules, slot
 from spillway.controllers.protocol.slot import Effects, Slot
-from spillway.controllers.protocol.values import ENGINE, Owner, Partition, Range
+from spillway.controllers.protocol.values import ENGINE, Owner, Partition, Range, Reach
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -92,13 +92,19 @@ def _open(engine: Engine, state: log.State, keep: rules.Rules) -> tuple[Engine, 
     return engine, tuple(asked)
 
 
-def propose(engine: Engine, state: log.State, ends: Mapping[Partition, int], combine: bool) -> tuple[Engine, Effects]:
+def propose(
+    engine: Engine,
+    state: log.State,
+    ends: Mapping[Partition, int],
+    combine: bool,
+    tables: tuple[Reach, ...] = (),
+) -> tuple[Engine, Effects]:
     """The next intent: of these partitions, those that the engine has and that are free, up to these offsets.
 
-    They are of one segment, and `combine` says whether its program can. While that changes, some have the old program
-    and some the new one: an intent runs one, that of which more is waiting. A partition that is to be released is free
-    too as long as it hasn't passed its barrier. From now on the end of its range is that barrier: the intent may count,
-    and nobody knows before it is read back.
+    They are of one segment; `combine` says whether its program can, `tables` how far those are read that it looks up.
+    While the program changes, some have the old one and some the new one: an intent runs one, that of which more is
+    waiting. A partition that is to be released is free too as long as it hasn't passed its barrier. From now on the end
+    of its range is that barrier: the intent may count, and nobody knows before it is read back.
     """
     free = [work for work in _free(engine, state, ends) if ends[work.partition] > work.position]
     if engine.proposed or not free:
@@ -110,7 +116,7 @@ def propose(engine: Engine, state: log.State, ends: Mapping[Partition, int], com
     free = [work for work in free if work.program == program]
     ranges = tuple(Range(work.partition, work.position, ends[work.partition]) for work in free)
     together = combine and all(work.passed for work in free)
-    intent = messages.Intent(state.leader, state.intent + 1, engine.slot.me, program, ranges, together)
+    intent = messages.Intent(state.leader, state.intent + 1, engine.slot.me, program, ranges, together, tables)
     inner = _bounded(engine.slot, intent)
     return dataclasses.replace(engine, slot=inner, proposed=intent), (effects.Append(intent),)
 

@@ -14,6 +14,7 @@ from spillway.controllers.protocol.values import (
     Owner,
     Partition,
     Range,
+    Reach,
     Text,
 )
 from spillway.model.operators import Paradigm
@@ -229,6 +230,7 @@ class Intent(FromLeader, frozen=True):
         program: the hash of what it runs; while a program changes, not all partitions of a segment have the same.
         ranges: what it reads.
         combined: whether rows of the same key are combined over all ranges; else frames have positions as ever.
+        tables: how far the tables are read that its records look rows up in, so that they find the same ones again.
     """
 
     number: Count
@@ -236,6 +238,7 @@ class Intent(FromLeader, frozen=True):
     program: Name
     ranges: Annotated[tuple[Range, ...], msgspec.Meta(min_length=1, max_length=10_000)]
     combined: bool
+    tables: Annotated[tuple[Reach, ...], msgspec.Meta(max_length=10_000)] = ()
 
 
 class Done(FromLeader, frozen=True):

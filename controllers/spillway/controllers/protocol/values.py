@@ -46,6 +46,14 @@ class Range(NamedTuple):
     stop: Count
 
 
+class Reach(NamedTuple):
+    """How far a partition of a table's topic is read, up to, without, `stop`."""
+
+    topic: Name
+    number: Count
+    stop: Count
+
+
 class Try(NamedTuple):
     """A try to move a partition, as far as the log tells of it.
 

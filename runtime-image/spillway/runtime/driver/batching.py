@@ -3,8 +3,8 @@
 It is an owner like a slot, under the identity `batch` and the number of the leader that it lives with. Whatever takes
 long is done beside the driver's loop: markers are read back, ranges run in Spark, positions are committed.
 
-Only programs without tables that read a topic of the user run in batches as yet: what the others would have to know
-ahead of a range, of origins and of rows, is in changelogs that slots have at hand.
+Only programs that read a topic of the user run in batches as yet, and have no tables but those that every owner has
+whole: what the others would have to know ahead of a range, of origins and of rows, is in changelogs that slots have.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 
 from spillway.controllers.protocol import effects, engine, log, messages, owner
 from spillway.controllers.protocol.engine import Engine
-from spillway.controllers.protocol.values import ENGINE, Partition
+from spillway.controllers.protocol.values import ENGINE, Partition, Reach
 from spillway.controllers.topics import Names
 from spillway.model.errors import SpillwayError
 from spillway.model.execution import Delivery
@@ -97,6 +97,11 @@ class Last:
     seconds: float
 
 
+def tables(program: Program) -> set[str]:
+    """The topics of the tables that every owner of a program has whole."""
+    return {port.source.topic for port in program.ports if port.broadcast and port.source is not None}
+
+
 class Batching:
     """The engine of one driver. Its loop calls it; only `standby` may be looked at by others."""
 
@@ -147,8 +152,10 @@ class Batching:
 
     def can(self, program: Program, spec: Spec) -> str:
         """Why a program can't run in batches; empty if it can."""
-        if program.states:
+        if not all(state.broadcast for state in program.states):
             return "it keeps tables, and those stay where records are merged one by one"
+        if any(state.operator is not None and state.operator.retention for state in program.states):
+            return "what is late for a join with a retention depends on all that came before"
         if task.source_of(program) is None:
             return "it reads an edge"
         if program.outputs and spec.execution.delivery is Delivery.EXACTLY_ONCE:
@@ -273,13 +280,18 @@ class Batching:
         places = [work.partition for work in self.has(self._turn)]
         inputs = [(place, self._catalogue.input(self._state, place)) for place in places]
         self._looking = True
-        self._hands.do(lambda: self._positions.ends(inputs, committed=True), self._seen, self._unseen)
+        topics = tables(self._program(self._state.holdings[places[0]].program))
+        self._hands.do(
+            lambda: (self._positions.ends(inputs, committed=True), self._positions.reaches(topics)),
+            lambda found: self._seen(*found),
+            self._unseen,
+        )
 
     def _unseen(self, error: Exception) -> None:
         self._looking, self._look_due = False, time.monotonic() + AGAIN
         _log.warning("%s; asked again", error)
 
-    def _seen(self, found: Mapping[Partition, int]) -> None:
+    def _seen(self, found: Mapping[Partition, int], reaches: tuple[Reach, ...]) -> None:
         self._looking = False
         now = time.monotonic()
         if self.engine is None:
@@ -288,7 +300,7 @@ class Batching:
         most = self._most(works.values())
         ends = {place: min(found[place], work.position + most) for place, work in works.items()}
         combine = any(self._aims(self._program(work.program)) for work in works.values())
-        self.engine, asked = engine.propose(self.engine, self._state, ends, combine)
+        self.engine, asked = engine.propose(self.engine, self._state, ends, combine, reaches)
         if not asked:
             self._look_due = now + IDLE
         self._carry_out(asked)
@@ -312,7 +324,7 @@ class Batching:
             runner = Alone()
         epochs = dict(running.run.epochs)
         given = [Range(part.partition.number, part.start, part.stop, epochs[part.partition]) for part in intent.ranges]
-        order = self.order(intent.program, combined=intent.combined)
+        order = dataclasses.replace(self.order(intent.program, combined=intent.combined), tables=intent.tables)
         self._hands.do(
             functools.partial(runner.run, order, given),
             functools.partial(self._ran, running),

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from confluent_kafka import Consumer, IsolationLevel, KafkaException, TopicPartition
 from confluent_kafka.admin import OffsetSpec
 
-from spillway.controllers.protocol.values import Partition
+from spillway.controllers.protocol.values import Partition, Reach
 from spillway.controllers.topics import Names
 from spillway.model.errors import RetryError
 from spillway.runtime import clients, commits
@@ -47,6 +47,15 @@ class Positions:
         isolation = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
         found = self._listed(asked.values(), OffsetSpec.latest(), isolation)
         return {place: found[where] for place, where in asked.items()}
+
+    def reaches(self, topics: Iterable[str]) -> tuple[Reach, ...]:
+        """Where all partitions of some topics end, as far as they can be read."""
+        where = []
+        for topic in sorted(topics):
+            told = self._admin.list_topics(topic, timeout=PATIENCE).topics[topic]
+            where += [(topic, number) for number in sorted(told.partitions)]
+        found = self._listed(where, OffsetSpec.latest(), IsolationLevel.READ_COMMITTED)
+        return tuple(Reach(topic, number, found[topic, number]) for topic, number in where)
 
     def bounds(self, places: Sequence[tuple[Partition, str]]) -> dict[Partition, tuple[int, int]]:
         """Where the topics of partitions begin, and where what can be read of them ends."""

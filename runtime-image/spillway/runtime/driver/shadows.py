@@ -17,7 +17,7 @@ from spillway.controllers.protocol.values import Partition
 from spillway.runtime.batch.ranges import Range, Result
 from spillway.runtime.batch.spark import LostError
 from spillway.runtime.batch.speed import Batch
-from spillway.runtime.driver.batching import Batching
+from spillway.runtime.driver.batching import Batching, tables
 from spillway.runtime.driver.hands import Hands
 from spillway.runtime.driver.positions import Positions
 from spillway.runtime.driver.standby import Runner
@@ -103,8 +103,10 @@ class Shadows:
             return [], 0.0
         began = time.monotonic()
         order = self._batching.order(case.program.id, combined=True)
+        reaches = self._positions.reaches(tables(case.program))
         # The same records again, as often as it takes: nothing is kept of what comes of them.
-        results = runner.run(dataclasses.replace(order, shadow=True, repeat=max(1, size // there)), given)
+        order = dataclasses.replace(order, shadow=True, tables=reaches, repeat=max(1, size // there))
+        results = runner.run(order, given)
         return results, time.monotonic() - began
 
     def _ran(self, case: Case, found: tuple[Sequence[Result], float]) -> None:

@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from confluent_kafka import OFFSET_BEGINNING, Consumer
+
+from spillway.controllers.protocol.values import Reach
 from spillway.runtime import clients, scans
 from spillway.runtime.clients import Access
 from spillway.runtime.commits import GoneError
@@ -34,11 +37,16 @@ class Replicas:
         # Decoding is the program's own, so a binding of its own updates them, and no partition's counts know of it.
         made = {state.name: states.made(state, self.tables.get(state.name)) for state in program.states}
         self._running = loop.bind(made)
+        self._states = program.states
         self._labels: dict[str, list[str]] = {}
         for port in program.ports:
             if port.broadcast and port.source is not None:
                 self._labels.setdefault(port.source.topic, []).append(port.label)
         self.next: dict[tuple[str, int], int] = {}
+
+    def states(self) -> dict[str, Any]:
+        """Table objects for a partition of the program, on these replicas."""
+        return {state.name: states.made(state, self.tables.get(state.name)) for state in self._states}
 
     def follow(self, topic: str, partition: int, messages: list[Any]) -> None:
         """Messages of one partition of a topic, in order; those that it has already are left out."""
@@ -65,6 +73,17 @@ class Replicas:
                 self.next[place] = at
         finally:
             consumer.close()
+
+    def upto(self, consumer: Consumer, reaches: Iterable[Reach]) -> bool:
+        """Read on to just these positions; False if one of them was passed already."""
+        for topic, partition, stop in reaches:
+            start = self.next.get((topic, partition), OFFSET_BEGINNING)
+            if start > stop:
+                return False
+            for message in scans.between(consumer, topic, partition, start, stop):
+                self.take(topic, partition, [message])
+            self.next[topic, partition] = stop
+        return True
 
 
 def _places(consumer: Any, topics: Iterable[str]) -> Iterable[tuple[str, int]]:
