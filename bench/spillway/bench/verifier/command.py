@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import gc
 import signal
 import sys
 import time
@@ -84,8 +83,6 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Watch, judge, report."""
-    # Millions of records that stay to the end: a collection finds no cycle in them, and takes as long as the judgement.
-    gc.disable()
     given = parser().parse_args(arguments)
     accepted = acceptance.accept(yaml.safe_load(given.job.read_text(encoding="utf-8")))
     if accepted.job is None:
