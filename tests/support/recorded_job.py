@@ -158,15 +158,16 @@ def _observation(
     in_batches = fluid.paradigm is Paradigm.BATCH
     done = rate if in_batches or fluid.queue < rate else P_D
     views = done * 0.33
+    flows = (("views", done, views, 22.0), ("fields", views, views, 9.0), ("joined", views, views, 24.0))
+    operators = tuple(
+        told.Operator(name, 0.0, 0.0, 0.0, None) if in_batches else told.Operator(name, came, left, 0.0, micros)
+        for name, came, left, micros in flows  # slots count, and Spark has the records
+    )
     busy = 0.04 if in_batches else min(1.0, done / P_D)
     segments = (
         told.Segment(
             "views", done, views, round(fluid.queue), busy, PARTITIONS, PARTITIONS, 0,
-            (
-                told.Operator("views", done, views, 0.0, 22.0),
-                told.Operator("fields", views, views, 0.0, 9.0),
-                told.Operator("joined", views, views, 0.0, 24.0),
-            ),
+            operators,
             fluid.paradigm,
             batch,
         ),

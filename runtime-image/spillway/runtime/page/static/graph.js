@@ -134,10 +134,10 @@ export class Graph {
       class: `node operator ${batch ? "batch" : "record"} ${chosen ? "chosen" : ""}`,
       "aria-pressed": String(chosen),
     });
-    const [came, left] = [
-      found?.rate_in ?? (head ? segment.rate_in : null),
-      found?.rate_out ?? (segment?.operators.length === 1 ? segment.rate_out : null),
-    ];
+    // Slots count what goes through each operator; of what Spark does, only what goes into the segment is known.
+    const counted = batch && !found?.rate_in ? null : found;
+    const came = counted?.rate_in ?? (head ? segment.rate_in : null);
+    const left = counted?.rate_out ?? null;
     say(drawn.flow, `${rate(came)} → ${rate(left)}`);
     say(
       drawn.part,
