@@ -98,7 +98,7 @@ class Paths:
     """What is answered to which path.
 
     A path that ends with `/` stands for all that begin with it, but for `/` itself, which is the root alone. What gets
-    a GET is given the rest of the path, the query behind it, and the header `Accept`; what gets a PUT is given the body.
+    a GET is given the rest of the path, the query behind it, and the header `Accept`; what gets a PUT gets the body.
     """
 
     def __init__(

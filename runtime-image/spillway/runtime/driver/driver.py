@@ -46,6 +46,7 @@ from spillway.runtime.driver.shadows import Shadows
 from spillway.runtime.driver.standby import Runner, Standby
 from spillway.runtime.driver.steersman import Steersman
 from spillway.runtime.driver.supply import Supplies
+from spillway.runtime.driver.switches import Switched
 from spillway.runtime.driver.waits import Waits
 
 TICK = 0.2  # seconds, as `controllers.tick` is made for
@@ -119,7 +120,7 @@ class Driver:
         self.granted: int | None = None
         self._returning = 0  # the number of the plan that goes back to the one before
         self._next = self._looked = 0.0
-        self._ordered: queue.SimpleQueue[tuple[tuple[str, ...], Paradigm]] = queue.SimpleQueue()
+        self._ordered: queue.SimpleQueue[Switched] = queue.SimpleQueue()
         self._telemetry = Telemetry(access, self.names)
         self.leading = Leading(access, self.names, f"driver-{uuid.uuid4()}", self._hands)
         self.recorder = Recorder(self.names, self.leading.send)
@@ -159,7 +160,7 @@ class Driver:
             order, plan, self.paradigms.known, self.paradigms.cannot, policy.mode, standby
         )
         if found.done:
-            self._ordered.put((segments, Paradigm(order.to)))
+            self._ordered.put(Switched(switches.Reason.ORDERED, found.sentence, segments, Paradigm(order.to)))
             self._next = 0.0
         return found
 
@@ -253,10 +254,19 @@ class Driver:
                 self.journal.lost(place, now)
         seen = observing.look(self.reports, state, self.catalogue.planned(state), now)
         while not self._ordered.empty():
-            segments, to = self._ordered.get()
-            self.steersman.order(segments, to)
+            ordered = self._ordered.get()
+            self.steersman.order(ordered)
+            self._record(ordered, now)
+        batched = self.paradigms.batched
         self.paradigms.look(state, self.catalogue.planned(state), self.job.spec, seen)
+        for switched in self.paradigms.interrupted(batched, state):
+            self.steersman.switched |= dict.fromkeys(switched.operators, switched.sentence)
+            self._record(switched, now)
         self.seen = self.paradigms.added(seen)
+
+    def _record(self, switched: Switched, now: float) -> None:
+        """One that nobody decided by what was measured; each of them is news."""
+        self.recorder.record("switching", switched, now, (str(switched.reason), str(now)), switched.more)
 
     def _change(self, now: float) -> None:
         """Which plan is to hold, and how far it is carried out."""

@@ -6,7 +6,7 @@ import collections
 import dataclasses
 import datetime
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from spillway.controllers.protocol import log
 from spillway.controllers.protocol.values import ENGINE, Partition
@@ -14,13 +14,14 @@ from spillway.controllers.provisioning import Arrivals
 from spillway.model.operators import Paradigm
 from spillway.model.streamjob import Spec
 from spillway.runtime import task
-from spillway.runtime.driver import observation
+from spillway.runtime.driver import observation, switches
 from spillway.runtime.driver.batching import Batching
 from spillway.runtime.driver.hands import Hands
 from spillway.runtime.driver.observing import Seen, Work
 from spillway.runtime.driver.positions import Positions
 from spillway.runtime.driver.shadows import Case, Shadows
 from spillway.runtime.driver.steering import Batches
+from spillway.runtime.driver.switches import Switched
 from spillway.runtime.programs.program import Program
 
 # Seconds over which what batches have taken in is counted: they commit a few times a second, and all of it at once.
@@ -61,6 +62,7 @@ class Paradigms:
         self._seen: dict[str, collections.deque[_Seen]] = {}
         self._inputs: dict[str, str] = {}  # topics by segment
         self.cannot: Mapping[str, str] = {}
+        self._waited: frozenset[str] = frozenset()  # those that wait for Spark
 
     def close(self) -> None:
         """No more looks."""
@@ -97,7 +99,7 @@ class Paradigms:
         self._shadows.step(cases)
         self.known = {
             name: Batches(
-                warm and name in may,
+                name in may,
                 pins[name],
                 self._runs(state, name, segments[name].partitions, segments[name].paradigm),
                 self._batching.speed(one.program).line if self._shadows.known(one.program) else None,
@@ -117,6 +119,20 @@ class Paradigms:
                 found[name] = Paradigm.BATCH
             elif name in decided:
                 found[name] = decided[name]
+        return found
+
+    def interrupted(self, before: Collection[str], state: log.State) -> list[Switched]:
+        """What Spark's end, or its return, means for segments that shall run in batches; `before` did."""
+        plan, why = state.plan, self._batching.standby.told.problem
+        shall = {one.name for one in plan.segments if one.paradigm is Paradigm.BATCH} if plan else set[str]()
+        found = []
+        if gone := tuple(sorted((set(before) - self.batched) & shall)):
+            sentence = f"{', '.join(gone)} back to record by record until Spark is there again: {why}"
+            found.append(Switched(switches.Reason.SPARK_GONE, sentence, gone, Paradigm.RECORD))
+        if back := tuple(sorted((self.batched - set(before)) & shall & self._waited)):
+            sentence = f"{', '.join(back)} in batches again, for Spark is warm"
+            found.append(Switched(switches.Reason.SPARK_BACK, sentence, back, Paradigm.BATCH))
+        self._waited = frozenset((self._waited | set(gone)) - set(back)) & shall
         return found
 
     def added(self, seen: Seen) -> Seen:

@@ -22,6 +22,7 @@ from spillway.runtime.driver.believing import Beliefs
 from spillway.runtime.driver.hands import Hands
 from spillway.runtime.driver.observing import Seen
 from spillway.runtime.driver.steering import Batches
+from spillway.runtime.driver.switches import Switched
 
 # Seconds between two plans that differ in frames alone; each stays in the log for a while.
 RETUNE = 10.0
@@ -102,10 +103,10 @@ class Steersman:
             self._tuned = now
         return found
 
-    def order(self, segments: Collection[str], to: Paradigm) -> None:
-        """A person wants them to run so."""
-        self.paradigms |= dict.fromkeys(segments, to)
-        self.switched |= dict.fromkeys(segments, "somebody asked for it")
+    def order(self, switched: Switched) -> None:
+        """A person wants segments to run so."""
+        self.paradigms |= dict.fromkeys(switched.operators, switched.to)
+        self.switched |= dict.fromkeys(switched.operators, switched.reason.meaning)
 
     def give_up(self, segment: str, why: str) -> None:
         """A segment can't run in batches after all."""

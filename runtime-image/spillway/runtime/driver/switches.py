@@ -2,13 +2,43 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
+from typing import Any
 
+from spillway.controllers import explain
+from spillway.controllers.explain import Alternative, Reasons
 from spillway.controllers.protocol import messages
 from spillway.model.execution import Mode
 from spillway.model.operators import Paradigm
 from spillway.runtime.driver.observation import VERSION, SwitchAnswer, SwitchOrder
 from spillway.runtime.driver.steering import Batches
+
+
+class Reason(Reasons):
+    """Why segments are switched that nobody had decided about."""
+
+    ORDERED = "Ordered", "Somebody asked for it."
+    SPARK_GONE = "SparkGone", "Spark is gone, so what ran in batches runs record by record until it is back."
+    SPARK_BACK = "SparkBack", "Spark is warm again, so what ran in batches goes back there."
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Switched:
+    """A switch that was not decided by measured benefit, as decisions are told."""
+
+    reason: Reason
+    sentence: str
+    operators: tuple[str, ...]
+    to: Paradigm
+    inputs: explain.Inputs = ()
+    alternatives: tuple[Alternative, ...] = ()
+
+    @property
+    def more(self) -> dict[str, Any]:
+        """What it is of, and where to, for programs."""
+        action = "ToBatch" if self.to is Paradigm.BATCH else "ToRecord"
+        return {"action": action, "operators": list(self.operators), "to": str(self.to)}
 
 
 def answer(
