@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
-import time
 from pathlib import Path
 from typing import Any
 
@@ -24,14 +22,8 @@ def called(record: Record) -> Record:
         case "spin":
             while True:
                 pass
-        case "insist":
-            _insist()
-        case "hold":
-            re.match(r"(a*)*b", "a" * 40)
         case "eat":
             record["note"] = str(len(bytearray(1 << 33)))
-        case "rest":
-            time.sleep(0.005)
     return record
 
 
@@ -40,12 +32,3 @@ def _once(note: str) -> None:
     if not Path(note).exists():
         Path(note).touch()
         os.kill(os.getpid(), signal.SIGKILL)
-
-
-def _insist() -> None:
-    """It can't be stopped from inside."""
-    while True:
-        try:
-            time.sleep(1)
-        except BaseException:  # noqa: S112 - that is the point
-            continue
