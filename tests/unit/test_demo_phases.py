@@ -87,3 +87,11 @@ def test_all_that_is_left_is_shared_out(seconds: float) -> None:
 
     assert sum(lengths.values()) == pytest.approx(seconds, abs=0.2)
     assert lengths[Name.LAST] == max(lengths.values())
+
+
+def test_what_was_seen_at_the_highest_rates_says_most() -> None:
+    assert phases.likely([(100, 900), (1_000, 4_000), (950, 4_200), (900, 4_100)]) == 4_100
+
+
+def test_nobody_knows_what_was_not_seen() -> None:
+    assert phases.likely([]) is None

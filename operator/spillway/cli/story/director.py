@@ -100,7 +100,7 @@ class Director:
         self._due = {"looks": 0.0, "tells": 0.0, "measured": 0.0}
         self._told_moves = 0
         self._capacity: Capacity | None = None
-        self._costs: list[float] = []
+        self._samples: list[tuple[float, float]] = []  # V and D
         self._standby: Standby | None = None
         self._idle: list[float] = []  # shares of a core that it took while nothing ran in batches
         self._ages = Ages()
@@ -195,18 +195,19 @@ class Director:
 
     def _measure(self, scene: Scene, seen: Observation) -> None:
         """D and O, as they are now."""
-        phase = self._played[-1].phase if self._played else None
+        phase = self._played[-1].phase
         head = next((one for one in seen.segments if one.name == job.HEAD), None)
-        if head is not None and head.paradigm is Paradigm.RECORD and phase is not None and not phase.name.is_burst:
+        if head is not None and head.paradigm is Paradigm.RECORD and not head.moving:
             there = [slot for slot in seen.slots if not slot.silent]
             busy, cpu = sum(one.busy or 0.0 for one in seen.segments), sum(slot.cpu or 0.0 for slot in there)
-            load = phases.Load(head.rate_in, head.lag, busy, cpu, len(there))
+            cold = phase.name is Name.WARM_UP  # what clients do at their start is not what a line costs
+            load = phases.Load(head.rate_in, head.lag, busy, None if cold else cpu, len(there))
             found = phases.record_capacity(load, scene.limit * self._slots(scene))
-            if found is not None:
-                self._costs = [*self._costs[-7:], found]
-        if self._costs and phase is not None and not phase.name.is_burst:
-            middle = sorted(self._costs)[len(self._costs) // 2]
-            self._capacity = Capacity(middle, self._batches(scene.driver))
+            if found is not None and head.rate_in:
+                self._samples = [*self._samples[-20:], (head.rate_in, found)]
+        if (likely := phases.likely(self._samples)) is not None:
+            known = self._capacity.batch if self._capacity else None
+            self._capacity = Capacity(likely, known if phase.name.is_burst else self._batches(scene.driver))
 
     @staticmethod
     def _slots(scene: Scene) -> int:
@@ -254,7 +255,7 @@ class Director:
                 self._fail("nobody could measure what a line costs")
             if known is None or lasted < WARMED:
                 return None
-            self._costs = []  # of the phase that begins
+            self._samples = []  # of the phase that begins
             following = Name.MEASURING if name is Name.WARM_UP else Name.LOW
             return Phase(following, phases.rate(following, known), math.inf)
         assert known is not None  # noqa: S101 - nothing but the warm-up is played without

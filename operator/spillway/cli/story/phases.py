@@ -19,8 +19,13 @@ from __future__ import annotations
 import dataclasses
 import enum
 import math
+import statistics
+from collections.abc import Sequence
 
 LOW, BURST, HIGHER = 0.2, 1.4, 2.0  # of D
+# Of D as the warm-up shows it, which may be twice of what it is: enough load to see what a record costs.
+TRIED = 0.4
+NEAR = 0.6  # of the highest rate that was seen
 OF_BATCHES, HIGHER_OF_BATCHES = 0.7, 0.85  # of O
 # Of D. Below, a switch gains less than what both figures may be off; the same as what decisions ask for.
 GAIN = 1.2
@@ -118,11 +123,23 @@ def record_capacity(load: Load, slots: int) -> float | None:
     return load.rate * slots / takes
 
 
+def likely(samples: Sequence[tuple[float, float]]) -> float | None:
+    """D from what was seen at several rates, each as V and D: the median of those near the highest.
+
+    The more there is to do, the less a record costs: what is done once in each turn is shared by more. So what was seen
+    at a tenth of the load says little.
+    """
+    if not samples:
+        return None
+    most = max(v for v, _ in samples)
+    return statistics.median(d for v, d in samples if v >= NEAR * most)
+
+
 def rate(name: Name, known: Capacity) -> float:
     """The rate of a phase."""
     d, o = known.record, known.batch or 0.0
     if not name.is_burst:
-        found = LOW * d
+        found = (TRIED if name is Name.MEASURING else LOW) * d
     elif not known.batches_win:
         found = (SCALED if name is Name.BURST else HIGHER_SCALED) * d
     elif name is Name.BURST:
