@@ -37,6 +37,7 @@ WARMED = 5.0
 # ten to start, and some shadow batches as long again; longer, and who watches sees no switch within the first minute.
 LONGEST_LOW = 32.0
 SHORTEST_LOW = 6.0
+SETTLES = 3.0  # seconds after a switch in which rates are of both paradigms
 MEASURED = 2.0  # seconds between two looks at what batches do
 LOOKS = 1.0  # seconds between two looks at how old results are
 TELLS = 5.0  # seconds between two lines on how it stands
@@ -101,6 +102,8 @@ class Director:
         self._told_moves = 0
         self._capacity: Capacity | None = None
         self._samples: list[tuple[float, float]] = []  # V and D
+        self._in_batches = 0.0  # the highest rate that batches have taken in
+        self._paradigm, self._settled = Paradigm.RECORD, 0.0
         self._standby: Standby | None = None
         self._idle: list[float] = []  # shares of a core that it took while nothing ran in batches
         self._ages = Ages()
@@ -195,31 +198,41 @@ class Director:
 
     def _measure(self, scene: Scene, seen: Observation) -> None:
         """D and O, as they are now."""
-        phase = self._played[-1].phase
+        name = self._played[-1].phase.name
         head = next((one for one in seen.segments if one.name == job.HEAD), None)
-        if head is not None and head.paradigm is Paradigm.RECORD and not head.moving:
-            there = [slot for slot in seen.slots if not slot.silent]
+        if head is None or not head.rate_in:
+            return
+        now = time.monotonic()
+        if head.paradigm is not self._paradigm or head.moving:  # rates are means over some seconds: of both paradigms
+            self._paradigm, self._settled = head.paradigm, now + SETTLES
+        there = [slot for slot in seen.slots if not slot.silent]
+        slots, known = scene.limit * self._slots(scene), self._decided(scene.driver)
+        if now < self._settled or not there:
+            return
+        if head.paradigm is Paradigm.BATCH:
+            self._in_batches = max(self._in_batches, head.rate_in)
+        else:
             busy, cpu = sum(one.busy or 0.0 for one in seen.segments), sum(slot.cpu or 0.0 for slot in there)
-            cold = phase.name is Name.WARM_UP  # what clients do at their start is not what a line costs
+            cold = name is Name.WARM_UP  # what clients do at their start is not what a line costs
             load = phases.Load(head.rate_in, head.lag, busy, None if cold else cpu, len(there))
-            found = phases.record_capacity(load, scene.limit * self._slots(scene))
-            if found is not None and head.rate_in:
-                self._samples = [*self._samples[-20:], (head.rate_in, found)]
+            if (found := phases.record_capacity(load, slots)) is not None:
+                decided = known.get("P_D", math.inf) * slots / len(there)
+                self._samples = [*self._samples[-20:], (head.rate_in, found if cold else min(found, decided))]
         if (likely := phases.likely(self._samples)) is not None:
-            known = self._capacity.batch if self._capacity else None
-            self._capacity = Capacity(likely, known if phase.name.is_burst else self._batches(scene.driver))
+            before = self._capacity.batch if self._capacity else None
+            self._capacity = Capacity(likely, max(known.get("P_O", before or 0.0), self._in_batches) or None)
+
+    @staticmethod
+    def _decided(address: str) -> dict[str, float]:
+        """What the decision that is being made takes the segment to be able to do; nothing if nobody tells."""
+        try:
+            return Driver(address).capacities(job.HEAD)
+        except DriverError:
+            return {}
 
     @staticmethod
     def _slots(scene: Scene) -> int:
         return max(1, scene.job.spec.execution.workers.slots)
-
-    def _batches(self, address: str) -> float | None:
-        """P_O of the decision that is being made; the last one that is known."""
-        try:
-            found = Driver(address).capacities(job.HEAD).get("P_O")
-        except DriverError:
-            found = None
-        return found if found is not None else self._capacity.batch if self._capacity else None
 
     # Playing.
 
