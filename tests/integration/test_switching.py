@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import pytest
 from deployed_job import Deployed, counted, deployed
 from spillway.local.broker import Broker
 from spillway.model.operators import Paradigm
+from spillway.runtime.batch import machine
 from spillway.runtime.driver.observation import MoveKind
 
 SPARK = ("--spark", "local[2]")
@@ -62,6 +65,12 @@ class Fed:
         return self._job.last(f"{self._name}.counts", "label", "n") == right
 
 
+def java(job: Deployed) -> int:
+    """The process of Spark's JVM."""
+    tree = machine.tree(job.processes["driver"].pid)
+    return next(pid for pid in tree if b"SparkSubmit" in Path(f"/proc/{pid}/cmdline").read_bytes())
+
+
 @pytest.mark.broker
 @pytest.mark.timeout(300)
 def test_a_job_goes_to_batches_and_back_and_survives_its_driver_there(broker: Broker, tmp_path: Path) -> None:
@@ -91,6 +100,14 @@ def test_a_job_goes_to_batches_and_back_and_survives_its_driver_there(broker: Br
         assert all(move.pause_ms is not None for move in moves)
 
         job.switch("words", "batch")
+        fed.feed(300)
+        os.kill(java(job), signal.SIGKILL)
+        fed.feed(300)
+        job.until(fed.right)
+        job.until(lambda: job.segment("words").paradigm is Paradigm.BATCH)  # in another Spark
+        told = [one["reason"] for one in job.client.decisions() if one["part"] == "switching"]
+        assert [reason for reason in told if reason.startswith("Spark")] == ["SparkGone", "SparkBack"]
+
         fed.feed(300)
         job.kill("driver")
         fed.feed(300)

@@ -119,7 +119,7 @@ def decide(
         problem,
         observation.arrivals,
         _backlogs(observation.operators),
-        _running(observation.operators, visiting, switch.history),
+        _running(observation.operators, problem, visiting, switch.history),
         policy,
         history.provisioning,
         now,
@@ -141,10 +141,16 @@ def _backlogs(operators: measurements.Observation) -> list[Backlog]:
     return [Backlog(name, measured.queue) for name, measured in sorted(operators.measured.items())]
 
 
-def _running(operators: measurements.Observation, visiting: frozenset[str], history: verdicts.History) -> Running:
-    """How the job runs; a switch counts once all of its operators have got there."""
+def _running(
+    operators: measurements.Observation, problem: Problem, visiting: frozenset[str], history: verdicts.History
+) -> Running:
+    """How the job runs; a switch counts once all of its operators have got there.
+
+    Operators that are planned for slots alone are planned so while they are in batches, too: they come back.
+    """
     nodes, last = operators.by_name, history.last
-    batches = frozenset(name for name, node in nodes.items() if node.paradigm is Paradigm.BATCH)
+    alone = {name for name, traits in problem.traits.items() if not traits.batchable}
+    batches = frozenset(n for n, node in nodes.items() if node.paradigm is Paradigm.BATCH and n not in alone)
     done = last is not None and all(nodes[name].paradigm is last.to for name in last.operators if name in nodes)
     return Running(batches, visiting, last.at if last is not None and done else None)
 

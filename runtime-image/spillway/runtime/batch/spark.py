@@ -59,6 +59,8 @@ AWAKE = 20.0
 SHARE = 0.5
 
 _log = logging.getLogger(__name__)
+# It tells of each connection, and of a JVM that is gone with a page of traces; what matters of that is an error here.
+logging.getLogger("py4j").setLevel(logging.CRITICAL)
 
 
 class BatchError(RetryError):
@@ -113,7 +115,11 @@ class Spark:
     @property
     def parallelism(self) -> int:
         """Tasks that can run at once."""
-        return max(1, int(self._context.defaultParallelism))
+        try:
+            return max(1, int(self._context.defaultParallelism))
+        except Exception:  # whatever py4j makes of a JVM that is gone
+            message = f"Spark does not answer: {self._jvm.ended or 'its Java process is busy'}"
+            raise LostError(message) from None
 
     def run(self, order: Order, given: Sequence[Range]) -> list[Result]:
         """Work on all ranges, of different partitions; results in the order of those.

@@ -24,7 +24,7 @@ from spillway.model.errors import SpillwayError
 from spillway.model.execution import Delivery
 from spillway.model.streamjob import Spec
 from spillway.runtime import commits, failpoints, task
-from spillway.runtime.batch import combining, hop
+from spillway.runtime.batch import combining, isolation
 from spillway.runtime.batch.jvm import Usage
 from spillway.runtime.batch.ranges import Order, Range, Result
 from spillway.runtime.batch.spark import LostError
@@ -47,7 +47,7 @@ LONGEST = 1.0
 FIRST = 2_000
 # Seconds between two looks at where topics end, while nothing waits.
 IDLE = 0.02
-# Times that an intent is given to Spark before its ranges are worked on in this very process, one after the other.
+# Times that an intent is given to Spark before its ranges are worked on here, one after the other.
 TIMES = 3
 # Records in a frame of a batch, at the least: they are all there, so none waits for others.
 FRAME = 1_000
@@ -59,13 +59,13 @@ _log = logging.getLogger(__name__)
 
 
 class Alone:
-    """Works on ranges in this process: for what must be finished though there is no Spark."""
+    """Works on ranges on this machine: for what must be finished though there is no Spark."""
 
     usage = Usage(0, 0, 0.0)
 
     def run(self, order: Order, given: Sequence[Range]) -> list[Result]:
-        """One after the other."""
-        return [hop.one(order, one) for one in given]
+        """One after the other, each in a process of its own: a record that ends it must not end the driver."""
+        return [isolation.one(order, one) for one in given]
 
     def close(self) -> None:
         """Nothing to end."""

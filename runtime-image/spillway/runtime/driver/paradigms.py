@@ -14,6 +14,7 @@ from spillway.controllers.provisioning import Arrivals
 from spillway.model.operators import Paradigm
 from spillway.model.streamjob import Spec
 from spillway.runtime import task
+from spillway.runtime.batch.speed import Line
 from spillway.runtime.driver import observation, switches
 from spillway.runtime.driver.batching import Batching
 from spillway.runtime.driver.hands import Hands
@@ -102,7 +103,7 @@ class Paradigms:
                 name in may,
                 pins[name],
                 self._runs(state, name, segments[name].partitions, segments[name].paradigm),
-                self._batching.speed(one.program).line if self._shadows.known(one.program) else None,
+                self._line(name, one.program),
                 self._came(name, seen.at),
                 self._queue(name),
             )
@@ -216,6 +217,11 @@ class Paradigms:
                 known.append(_Seen(at, count, end, position))
             while len(known) > 2 and at - known[1].at >= SPAN:
                 known.popleft()
+
+    def _line(self, name: str, program: str) -> Line | None:
+        """What batches take, once enough of them have run, as shadows or for real."""
+        known = self._shadows.known(program) or self._batching.has(name)
+        return self._batching.speed(program).line if known else None
 
     def _queue(self, name: str) -> int | None:
         known = self._seen.get(name)

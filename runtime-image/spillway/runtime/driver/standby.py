@@ -56,6 +56,7 @@ class Standby:
         self._start = start
         self._lock = threading.Lock()
         self._runner: Runner | None = None
+        self._gone: Runner | None = None  # what is left of it has to be ended
         self._told = Told(State.OFF)
         self._again = 0.0
         self._measured = (0.0, 0.0)  # when, and the processor time by then
@@ -79,7 +80,8 @@ class Standby:
             if self._start is None or waits or self._told.state in (State.STARTING, State.WARM):
                 return
             self._told = Told(State.STARTING)
-        threading.Thread(target=self._started, args=(self._start,), name="standby", daemon=True).start()
+            before, self._gone = self._gone, None
+        threading.Thread(target=self._started, args=(self._start, before), name="standby", daemon=True).start()
 
     def measure(self) -> None:
         """Look what it takes, now and then; each look reads some files of the system."""
@@ -98,19 +100,23 @@ class Standby:
         with self._lock:
             if self._runner is not runner:
                 return
-            self._runner, self._told = None, Told(State.FAILED, why)
-            self._again = 0.0
-        threading.Thread(target=runner.close, name="standby's end", daemon=True).start()
+            self._runner, self._gone = None, runner
+            self._told, self._again = Told(State.FAILED, why), 0.0
+        _log.warning("Spark is gone: %s", why)
 
     def close(self) -> None:
         """End it."""
         with self._lock:
-            runner, self._runner, self._start = self._runner, None, None
-        if runner is not None:
-            runner.close()
+            ends, self._runner, self._gone, self._start = (self._runner, self._gone), None, None, None
+        for runner in ends:
+            if runner is not None:
+                runner.close()
 
-    def _started(self, start: Callable[[], Runner]) -> None:
+    def _started(self, start: Callable[[], Runner], before: Runner | None) -> None:
+        """There can only be one, so what is left of the one before is ended first."""
         began = time.monotonic()
+        if before is not None:
+            before.close()
         try:
             runner = start()
         except SpillwayError as error:

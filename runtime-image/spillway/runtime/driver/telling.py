@@ -88,7 +88,7 @@ def segments(
             observation.Segment(
                 one.name,
                 work.came if work else None,
-                work.left if work else None,
+                work.left if work and not (known and known.runs is Paradigm.BATCH) else None,  # batches don't count it
                 work.lag if work else None,
                 work.busy if work else None,
                 one.partitions,
