@@ -40,7 +40,7 @@ def test_where_batches_do_not_win_a_burst_is_one_that_more_slots_can_do(batch: f
 
 @pytest.mark.parametrize("name", [Name.LOW, Name.BETWEEN, Name.LAST])
 def test_low_phases_are_low_whatever_batches_do(name: Name) -> None:
-    assert phases.rate(name, Capacity(5_000, None)) == phases.rate(name, Capacity(5_000, 50_000)) == 1_000
+    assert phases.rate(name, Capacity(5_000, None)) == phases.rate(name, Capacity(5_000, 50_000)) == 500
 
 
 def test_no_rate_is_so_low_that_it_shows_nothing() -> None:
