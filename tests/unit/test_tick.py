@@ -146,6 +146,19 @@ def test_a_slot_that_joins_after_others_does_not_wait_for_its_share() -> None:
     assert not again.assignment.moves or again.history.evened == found.history.evened
 
 
+def test_what_is_planned_for_slots_alone_is_planned_so_while_batches_have_it() -> None:
+    problem = dataclasses.replace(
+        PROBLEM, traits={"words": Traits(pinned=Paradigm.RECORD, batchable=False)}, room=Room(20, 0), schedule=None
+    )
+    history = History()
+    for n in range(10):
+        now = NOON + n * TICK
+        observed = _observed(CALM, now, paradigm=Paradigm.BATCH, queue=1e6)
+        decision = tick.decide(observed, problem, Policy(), history, now)
+        history = decision.history
+    assert decision.provision.slots is not None
+
+
 def test_silence_changes_nothing_and_asks_for_nothing() -> None:
     calm = _run(CALM, 20, History())
     now = NOON + 40 * TICK

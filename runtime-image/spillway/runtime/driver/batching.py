@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import logging
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -118,6 +119,7 @@ class Batching:
         self._write: Write = lambda _: None
         self._code: Path | None = None
         self._committer: Committer | None = None
+        self._storing = threading.Lock()
         self.engine: Engine | None = None
         self._state = log.State()
         self._running: dict[int, Running] = {}
@@ -363,13 +365,13 @@ class Batching:
             Position(self._names.group(p.segment), self._catalogue.input(self._state, p), p.number, upto)
             for p, upto in effect.positions
         ]
-        committer = self._committer
-        assert committer is not None  # noqa: S101 - made before there was an engine
-        self._hands.do(
-            lambda: committer.commit(Snapshot(changes, positions)),
-            lambda _: self._committed(effect),
-            self._lost,
-        )
+        self._hands.do(lambda: self._store(Snapshot(changes, positions)), lambda _: self._committed(effect), self._lost)
+
+    def _store(self, snapshot: Snapshot) -> None:
+        """One transaction at a time, in whichever thread: after a takeover several intents may be open."""
+        assert self._committer is not None  # noqa: S101 - made before there was an engine
+        with self._storing:
+            self._committer.commit(snapshot)
 
     def _lost(self, error: Exception) -> None:
         self._gone = error if isinstance(error, GoneError) else GoneError(str(error))
