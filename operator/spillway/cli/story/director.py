@@ -157,6 +157,7 @@ class Director:
     def outcome(self, *, rested: bool) -> Outcome:
         """What is left of it."""
         bound, quantile = self._promise
+        chosen = next((one.known for one in self._played if one.phase.name is Name.BURST), None)
         return Outcome(
             self._verdict,
             self._problem,
@@ -164,7 +165,7 @@ class Director:
             quantile,
             self._lived,
             [group.told(self._operators) for group in self._log.groups()],
-            self._capacity,
+            chosen or self._capacity,
             self._standby,
             statistics.median(self._idle) if self._idle else None,
             self._began,
