@@ -239,6 +239,7 @@ class Director:
 
     def _begin(self, scene: Scene) -> None:
         self._began = time.time()
+        self._due["tells"] = time.monotonic() + TELLS
         self._act = Act.PLAYING
         self._narrator.say(f"the page: http://{scene.driver}/", "bold")
         if self._browser:
