@@ -38,6 +38,20 @@ def test_batches_that_are_all_alike_are_not_taken_for_faster_than_they_were() ->
     assert line.capacity <= 5_000 / (0.05 + 0.05) * 1.0001
 
 
+def test_many_small_batches_after_a_burst_leave_what_large_ones_do_known() -> None:
+    line = learnt(0.05, 100_000.0, [1_000, 50_000, 1_000, 50_000, *[300] * 500])
+    assert line.capacity == pytest.approx(100_000.0)
+
+
+def test_what_has_become_slower_is_noticed() -> None:
+    found = Speed()
+    for capacity in (100_000.0, 50_000.0):
+        for size in [1_000, 50_000] * speed.KEPT:
+            found.learn(Batch(size, 0.05 + size / capacity))
+    assert found.line is not None
+    assert found.line.capacity == pytest.approx(50_000.0)
+
+
 def test_what_makes_no_sense_is_not_learnt() -> None:
     found = Speed()
     for batch in (Batch(0, 0.1), Batch(10, 0.0), Batch(10, float("nan")), Batch(10, float("inf"))):

@@ -173,6 +173,21 @@ def test_what_a_segment_costs_is_learnt() -> None:
     assert float(node.outputs[0].selectivity) == pytest.approx(4.0)
 
 
+def test_what_was_learnt_in_a_burst_is_not_forgotten_in_the_calm_after_it() -> None:
+    beliefs, planned = _planned(1000)
+    beliefs.planned(planned)
+    busy, calm = Work(10_000.0, 10_000.0, 0.5), Work(100.0, 100.0, 0.05)
+    for _ in range(50):
+        beliefs.learn({"words": busy}, 1.0)
+    for _ in range(50):
+        beliefs.learn({"words": calm}, 1.0)
+    assert beliefs.each("words") == pytest.approx(20_000)
+    quicker = Work(10_000.0, 10_000.0, 0.1)
+    for _ in range(50):
+        beliefs.learn({"words": quicker}, 1.0)
+    assert beliefs.each("words") == pytest.approx(100_000, rel=0.01)
+
+
 def test_what_a_record_costs_includes_what_comes_of_it() -> None:
     beliefs, planned = _planned(1000)
     assert beliefs.through("words") is None  # nothing was planned yet

@@ -3,8 +3,9 @@
     seconds = a + records / P_O
 
 a is what a batch takes whatever its size (planning it, starting its tasks, writing the last of it): t_s of the paper on
-dual paradigms (DO, Eq. 5). P_O is the rate at which records go through. A straight line through the last batches gives
-both; as long as all were alike, a is what the quickest has taken, at most, and P_O is the lower for it.
+dual paradigms (DO, Eq. 5). P_O is the rate at which records go through. A straight line through the last batches of
+each size gives both: of each size, because after a burst all batches are small, and nobody could tell from those what
+large ones do. As long as all were alike, a is half of what the quickest took, and P_O what they did on average.
 """
 
 from __future__ import annotations
@@ -12,18 +13,21 @@ from __future__ import annotations
 import collections
 import datetime
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from spillway.controllers.switching.measurements import Costs
 
-# Batches that are remembered: a quarter of a minute at four a second. Fewer: one that was disturbed counts for much.
-# More: what has become slower, with a colder cache or longer records, is noticed late.
-KEPT = 64
+# Batches that are remembered of each size. Fewer: one that was disturbed counts for much. More: what has become slower,
+# with a colder cache or longer records, is noticed late.
+KEPT = 12
+# Sizes that differ by less than this factor are one.
+ALIKE = 4.0
 # A line needs sizes that differ by this much; else its slope is mostly noise.
 SPREAD = 2.5
 # Seconds from one batch to the next, at the least and at the most that is planned with: below, a batch is all overhead;
-# above, no bound that people have could be kept.
-SHORTEST, LONGEST = 0.05, 2.0
+# a backlog is worked off in batches of a second (`driver.batching`).
+SHORTEST, LONGEST = 0.05, 1.0
 
 
 class Batch(NamedTuple):
@@ -56,36 +60,37 @@ class Speed:
     """Of one program."""
 
     def __init__(self) -> None:
-        self._batches: collections.deque[Batch] = collections.deque(maxlen=KEPT)
+        self._of_size: dict[int, collections.deque[Batch]] = {}
 
     def learn(self, batch: Batch) -> None:
         """Another one has run."""
         if batch.records > 0 and 0 < batch.seconds < math.inf:
-            self._batches.append(batch)
+            size = int(math.log(batch.records, ALIKE))
+            self._of_size.setdefault(size, collections.deque(maxlen=KEPT)).append(batch)
 
     @property
     def line(self) -> Line | None:
         """What is known; None before the first batch."""
-        if not self._batches:
+        batches = [batch for of_size in self._of_size.values() for batch in of_size]
+        if not batches:
             return None
-        sizes = [batch.records for batch in self._batches]
+        sizes = [batch.records for batch in batches]
         small, large = min(sizes), max(sizes)
-        quickest = min(batch.seconds for batch in self._batches)
+        quickest = min(batch.seconds for batch in batches)
         if large < SPREAD * small:
-            mean = math.fsum(sizes) / math.fsum(batch.seconds for batch in self._batches)
+            mean = math.fsum(sizes) / math.fsum(batch.seconds for batch in batches)
             return Line(quickest / 2, max(mean, 1.0))
-        slope, fixed = self._fitted()
+        slope, fixed = _fitted(batches)
         return Line(min(max(fixed, 0.0), quickest), 1 / slope) if slope > 0 else Line(quickest, large / quickest)
 
-    def _fitted(self) -> tuple[float, float]:
-        """Slope and intercept, weighted so that an error counts by its share of the batch's time."""
-        weights = [1 / batch.seconds**2 for batch in self._batches]
-        total = math.fsum(weights)
-        x = math.fsum(w * batch.records for w, batch in zip(weights, self._batches, strict=True)) / total
-        y = math.fsum(w * batch.seconds for w, batch in zip(weights, self._batches, strict=True)) / total
-        xx = math.fsum(w * (batch.records - x) ** 2 for w, batch in zip(weights, self._batches, strict=True))
-        xy = math.fsum(
-            w * (batch.records - x) * (batch.seconds - y) for w, batch in zip(weights, self._batches, strict=True)
-        )
-        slope = xy / xx
-        return slope, y - slope * x
+
+def _fitted(batches: Sequence[Batch]) -> tuple[float, float]:
+    """Slope and intercept, weighted so that an error counts by its share of the batch's time."""
+    weighted = [(1 / batch.seconds**2, batch) for batch in batches]
+    total = math.fsum(weight for weight, _ in weighted)
+    x = math.fsum(weight * batch.records for weight, batch in weighted) / total
+    y = math.fsum(weight * batch.seconds for weight, batch in weighted) / total
+    xx = math.fsum(weight * (batch.records - x) ** 2 for weight, batch in weighted)
+    xy = math.fsum(weight * (batch.records - x) * (batch.seconds - y) for weight, batch in weighted)
+    slope = xy / xx
+    return slope, y - slope * x

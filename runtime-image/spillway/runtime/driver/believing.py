@@ -25,8 +25,8 @@ from spillway.simulation import jobs
 
 # Seconds over which costs are smoothed: timing 1 record in 64 is off by some per cent, over five seconds by below one.
 LEARN = 5.0
-# With much to do, a record costs less than with little, when each turn of the loop is for a few: what is learnt then is
-# what a burst has to be judged by, and soon.
+# With much to do, a record costs less than with little, when each turn of the loop is for a few. What is learnt then is
+# what a burst has to be judged by, and soon; and it is not forgotten in the calm after it.
 LEARN_SOON, MUCH = 1.0, 0.3
 BUSY = 0.02  # of a slot; what is measured of less work is mostly its error
 SAME = 0.01  # costs that differ by less are the same: a plan with headroom does not depend on a per cent
@@ -41,6 +41,7 @@ class Beliefs:
         self._factors: dict[str, float] = {}
         self._gains: dict[str, float] = {}  # by output
         self._each: dict[str, float] = {}
+        self._seen_busy: set[str] = set()
         self._known = self._problem
         self._made_with: dict[str, float] = {}
         self._gained_with: dict[str, float] = {}
@@ -76,6 +77,10 @@ class Beliefs:
                 continue
             share = 1 - math.exp(-max(0.0, seconds) / (LEARN_SOON if work.busy >= MUCH else LEARN))
             each = 1 / cost
+            if work.busy >= MUCH:
+                self._seen_busy.add(name)
+            elif name in self._seen_busy and each < self._each[name]:
+                continue
             self._each[name] = _smoothed(self._each.get(name), each, share)
             believed = self._believed(name)
             if believed:
