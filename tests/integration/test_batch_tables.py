@@ -50,5 +50,11 @@ def test_an_intent_that_is_run_again_finds_the_rows_that_it_found_first(broker: 
         order = Order(access, Names.of(job), 1, program, {}, 1, tables=tables)
         hop.one(order, Range(0, 0, 1, 1))
 
+    shadow = Order(
+        access, Names.of(job), 1, program, {}, 1, tables=(Reach("rooms.rooms", 0, 3),), shadow=True, repeat=5
+    )
+    result = hop.one(shadow, Range(0, 0, 1, 1))
+    assert (result.messages, result.sent) == (5, 5)  # as if that were five records, of which nothing is sent
+
     found = [json.loads(value)["room"] for value in kafka_records.consume(broker.bootstrap, "rooms.placed", 4)]
     assert found == ["hall", "cellar", "hall", "attic"]  # and with none at all, no row is met

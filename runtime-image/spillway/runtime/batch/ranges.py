@@ -171,10 +171,13 @@ def work(order: Order, given: Sequence[Range], tools: Tools) -> list[Result]:
     reading, mark = 0.0, began
     for number, some in _read(order.topic, given, tools.consumer):
         reading += time.perf_counter() - mark
-        works[number].process(some)
+        for _ in range(order.repeat):
+            works[number].process(some)
         mark = time.perf_counter()
     reading += time.perf_counter() - mark
     changes = {number: mine.end() for number, mine in works.items()}
+    for mine in works.values():
+        mine.task.close()
     mark = time.perf_counter()
     if not order.shadow and not tools.emitter.flush(PATIENCE):
         message = f"no broker has taken what came of {order.topic!r} within {PATIENCE:.0f} s"
