@@ -188,6 +188,20 @@ def test_what_was_learnt_in_a_burst_is_not_forgotten_in_the_calm_after_it() -> N
     assert beliefs.each("words") == pytest.approx(100_000, rel=0.01)
 
 
+def test_what_slots_get_done_under_pressure_is_what_they_can_do() -> None:
+    beliefs, _ = _planned(1000)
+    assert beliefs.reached("words") == 1.0
+    for tick in range(10):  # a queue that has just come: rates are still those of before
+        beliefs.press("words", 500.0, 16_000.0, 5_000.0, 0.2 * tick)
+    assert beliefs.reached("words") == 1.0
+    for tick in range(10, 60):
+        beliefs.press("words", 8_000.0, 16_000.0, 5_000.0, 0.2 * tick)
+    assert beliefs.reached("words") == pytest.approx(0.5, abs=0.01)
+    for tick in range(60, 90):  # calm says nothing of what can be done
+        beliefs.press("words", 100.0, 16_000.0, 3.0, 0.2 * tick)
+    assert beliefs.reached("words") == pytest.approx(0.5, abs=0.01)
+
+
 def test_what_a_record_costs_includes_what_comes_of_it() -> None:
     beliefs, planned = _planned(1000)
     assert beliefs.through("words") is None  # nothing was planned yet

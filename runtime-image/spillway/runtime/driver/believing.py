@@ -29,6 +29,9 @@ LEARN = 5.0
 # what a burst has to be judged by, and soon; and it is not forgotten in the calm after it.
 LEARN_SOON, MUCH = 1.0, 0.3
 BUSY = 0.02  # of a slot; what is measured of less work is mostly its error
+# Seconds of work that wait in front of a segment whose slots do all that they can, and for how long they have: rates
+# are over two seconds, and what was before must not count.
+WAITS, LONG = 0.25, 2.5
 SAME = 0.01  # costs that differ by less are the same: a plan with headroom does not depend on a per cent
 
 
@@ -42,6 +45,8 @@ class Beliefs:
         self._gains: dict[str, float] = {}  # by output
         self._each: dict[str, float] = {}
         self._seen_busy: set[str] = set()
+        self._pressed: dict[str, float] = {}  # since when
+        self._reached: dict[str, float] = {}
         self._known = self._problem
         self._made_with: dict[str, float] = {}
         self._gained_with: dict[str, float] = {}
@@ -90,6 +95,20 @@ class Beliefs:
     def each(self, name: str) -> float | None:
         """Records per second of one slot: as measured, else as believed."""
         return self._each.get(name) or self._believed(name)
+
+    def press(self, name: str, went: float, could: float, queue: float, now: float) -> None:
+        """Compare what a segment does with what it could do by its costs, while more waits than it gets done.
+
+        A slot spends time on more than records: on clients, on commits, waiting for a core or for a broker.
+        """
+        if could <= 0 or queue < WAITS * max(went, 1.0):
+            self._pressed.pop(name, None)
+        elif now - self._pressed.setdefault(name, now) >= LONG:
+            self._reached[name] = _smoothed(self._reached.get(name), min(1.0, went / could), 0.2)
+
+    def reached(self, name: str) -> float:
+        """The share of what a segment could do by its costs that it gets done when it is pressed; 1 if it never was."""
+        return self._reached.get(name, 1.0)
 
     def through(self, name: str) -> tuple[float, frozenset[str]] | None:
         """Seconds of slots for one record that a segment takes in, with all that comes of it; and whose they are.

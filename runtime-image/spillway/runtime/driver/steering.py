@@ -120,18 +120,33 @@ def observation(
         nodes.append(
             measurements.Node(node.name, reads, paradigm=of.runs, pinned=of.pinned, batchable=of.can, selectivity=gain)
         )
-        through = beliefs.through(node.name)
-        if through is None:
+        capacity = could(node.name, beliefs, seen, len(slots)) * beliefs.reached(node.name)
+        if capacity <= 0:
             continue
-        cost, theirs = through
-        others = math.fsum(one.busy for name, one in seen.works.items() if name not in theirs)
-        capacity = max(len(slots) - others, LEFT) / cost
         if found := _measured(work, of, _came(node, problem, seen, topics), capacity, now):
             measured[node.name] = found
     arrivals = {node.name: seen.arrivals.get(topics.get(node.name, "")) for node in problem.flow.sources}
     can_grow = len(slots) < problem.room.slots
     operators = measurements.Observation(tuple(nodes), measured, can_grow)
     return tick.Observation(operators, arrivals, loads, slots, owned)
+
+
+def could(name: str, beliefs: Beliefs, seen: Seen, slots: int) -> float:
+    """Records per second that slots could take in of a segment, by what they cost; 0 if nobody knows that."""
+    through = beliefs.through(name)
+    if through is None:
+        return 0.0
+    cost, theirs = through
+    others = math.fsum(one.busy for other, one in seen.works.items() if other not in theirs)
+    return max(slots - others, LEFT) / cost
+
+
+def press(beliefs: Beliefs, seen: Seen, slots: int, batches: Mapping[str, Batches]) -> None:
+    """Learn from segments that slots have, and in front of which more waits than they get done."""
+    for name, of in batches.items():
+        work = seen.works.get(name)
+        if work is not None and of.queue is not None and of.runs is Paradigm.RECORD:
+            beliefs.press(name, work.came, could(name, beliefs, seen, slots), of.queue, seen.at)
 
 
 def _came(node: Node, problem: Problem, seen: Seen, topics: Mapping[str, str]) -> Arrivals | None:

@@ -83,6 +83,7 @@ class Steersman:
         beliefs.learn(seen.works, seen.at - self._learnt)
         self._learnt = seen.at
         there = steering.owners(me, *slots)
+        steering.press(beliefs, seen, len(there), batches)
         owned = steering.current(me, {owner.slot for owner in there})
         observation = steering.observation(seen, beliefs, self._topics, loads, there, owned, batches)
         problem, history = beliefs.problem, self._history
