@@ -35,6 +35,8 @@ def _ran(name: str, broker: Broker, parts: Sequence[Part], folder: Path, **execu
         feeder = Feeder(job, parts)
         feeder.tables(parts)
         job.start("w0.0")
+        job.spread("w0.0")
+        job.finish()  # tables are there ahead of what looks them up, as the judge takes for granted
         judged_job.troubled(job, feeder)
     return job
 
