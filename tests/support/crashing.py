@@ -26,6 +26,7 @@ import kafka_records
 from running_job import RunningJob, manifest
 from spillway.controllers.protocol import knowledge
 from spillway.controllers.protocol.values import Owner
+from spillway.runtime import commits
 from spillway.runtime.slots.messages import Answer, Stop
 
 WORDS = [letter * 3 for letter in "abcdefghijklmnopqrstuvwxyz"]
@@ -264,7 +265,8 @@ class Crashing:
         """Everything comes to its end, and every table is restored once more."""
         self.load.due()
         self.load.flush()
-        deadline = time.monotonic() + 60
+        # A slot gives up on a commit that nobody answers after twice `commits.PATIENCE`, and only then begins anew.
+        deadline = time.monotonic() + 60 + 2 * commits.PATIENCE
         self.job.driver.want(*self.NAMES)
         while not (self.job.driver.settled() and self.job.done()):
             assert time.monotonic() < deadline, (self.job.driver.me.log.holdings, self.job.progress())
