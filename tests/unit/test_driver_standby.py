@@ -5,9 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
+import pytest
+
 from spillway.model.errors import TerminalError
 from spillway.runtime.batch.jvm import Usage
 from spillway.runtime.batch.ranges import Order, Range, Result
+from spillway.runtime.driver import standby as room
 from spillway.runtime.driver.observation import StandbyState
 from spillway.runtime.driver.standby import Runner, Standby
 
@@ -92,4 +95,20 @@ def test_without_anything_to_start_there_is_none() -> None:
     standby = Standby(None)
     standby.want()
     assert standby.told.state is StandbyState.OFF
+    standby.close()
+
+
+def test_one_that_nobody_wants_any_more_is_ended_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    standby = Standby(Fake)
+    standby.want()
+    first = _warm(standby)
+    standby.spare()
+    assert standby.runner is first  # bursts come in groups
+    monkeypatch.setattr(room, "SPARE", 0.0)
+    standby.spare()
+    assert standby.runner is None
+    standby.want()  # while it is being ended: the next one waits for that
+    _until(lambda: standby.told.state is StandbyState.OFF)
+    standby.want()
+    assert _warm(standby) is not first
     standby.close()

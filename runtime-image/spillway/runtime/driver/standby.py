@@ -18,6 +18,9 @@ from spillway.runtime.driver.observation import StandbyState as State
 # Seconds until a start that failed is tried again. What is missing (Java, memory) seldom comes by itself.
 AGAIN = 60.0
 MEASURE = 2.0  # seconds between two looks at what it takes
+# Seconds that a Spark is kept that nobody wants, where none is kept warm: bursts come in groups, and each start is some
+# seconds of a core, in which the burst goes on.
+SPARE = 300.0
 
 _log = logging.getLogger(__name__)
 
@@ -60,6 +63,8 @@ class Standby:
         self._told = Told(State.OFF)
         self._again = 0.0
         self._measured = (0.0, 0.0)  # when, and the processor time by then
+        self._wanted = 0.0  # when somebody wanted one last
+        self._ends = False  # it is being ended, though it works
 
     @property
     def told(self) -> Told:
@@ -76,12 +81,28 @@ class Standby:
     def want(self) -> None:
         """Have one from now on: starts it, unless that is done or under way, or has failed a moment ago."""
         with self._lock:
-            waits = self._told.state is State.FAILED and time.monotonic() < self._again
+            self._wanted = time.monotonic()
+            waits = self._ends or (self._told.state is State.FAILED and self._wanted < self._again)
             if self._start is None or waits or self._told.state in (State.STARTING, State.WARM):
                 return
             self._told = Told(State.STARTING)
             before, self._gone = self._gone, None
         threading.Thread(target=self._started, args=(self._start, before), name="standby", daemon=True).start()
+
+    def spare(self) -> None:
+        """Nobody wants one now, and none is to be kept warm: it is ended when that has been so for a while."""
+        with self._lock:
+            runner = self._runner
+            if runner is None or time.monotonic() < self._wanted + SPARE:
+                return
+            self._runner, self._ends = None, True
+        _log.info("Spark is ended, for nothing has run in batches for %.0f s", SPARE)
+        threading.Thread(target=self._spared, args=(runner,), name="standby", daemon=True).start()
+
+    def _spared(self, runner: Runner) -> None:
+        runner.close()
+        with self._lock:
+            self._told, self._ends = Told(State.OFF), False
 
     def measure(self) -> None:
         """Look what it takes, now and then; each look reads some files of the system."""
