@@ -37,8 +37,13 @@ def kafka_version() -> str:
 
 
 def pins() -> dict[str, str]:
-    """The digest of each jar by its file name; the file is one that `sha256sum --check` reads too."""
-    lines = (line.split() for line in PINS.read_text("utf-8").splitlines())
+    """The digest of each jar of the broker by its file name."""
+    return pinned(PINS)
+
+
+def pinned(file: Path) -> dict[str, str]:
+    """The same of any file of digests; it is one that `sha256sum --check` reads too."""
+    lines = (line.split() for line in file.read_text("utf-8").splitlines())
     return {name: digest for digest, name in lines}
 
 
@@ -77,16 +82,16 @@ def differences(folder: Path, wanted: dict[str, str]) -> list[str]:
     return found
 
 
-def fetch(folder: Path, using: java.Java) -> None:
-    """Let Maven, or else pyspark's Ivy, put all jars that pom.xml needs into a folder."""
+def fetch(folder: Path, using: java.Java, pom: Path = POM) -> None:
+    """Let Maven, or else pyspark's Ivy, put all jars that a pom.xml needs into a folder; by default the broker's."""
     maven = shutil.which("mvn")
     ivy = _ivy()
     if maven is not None:
         goal = ["dependency:copy-dependencies", f"-DoutputDirectory={folder}"]
-        command = [maven, "--quiet", "--batch-mode", "--file", str(POM), *goal]
+        command = [maven, "--quiet", "--batch-mode", "--file", str(pom), *goal]
     elif ivy is not None:
         own = ["-cache", str(folder / "ivy"), "-retrieve", str(folder / "[artifact]-[revision].[ext]")]
-        settings = ["-settings", str(IVY_SETTINGS), "-ivy", str(POM), "-confs", "runtime"]
+        settings = ["-settings", str(IVY_SETTINGS), "-ivy", str(pom), "-confs", "runtime"]
         command = [str(using.executable), "-jar", str(ivy), *settings, *own]
     else:
         message = "Kafka's jars are fetched by Maven or by pyspark: install Maven, or: pip install 'spillway[spark]'"

@@ -6,8 +6,9 @@ import argparse
 import dataclasses
 import json
 import sys
+from collections.abc import Iterator
 
-from spillway.bench.batch import latency, paradigms
+from spillway.bench.batch import latency, live, paradigms
 
 
 def main() -> None:
@@ -19,7 +20,7 @@ def main() -> None:
         text = paradigms.table(costs)
     else:
         lines = []
-        for line in latency.main(asked.seconds, _say_progress):
+        for line in _lines(asked):
             lines.append(line)
             _say_progress(f"{line.name}: {line.value}")
         found = [dataclasses.asdict(line) for line in lines]
@@ -27,16 +28,28 @@ def main() -> None:
     sys.stdout.write(json.dumps({"what": asked.what, "figures": found}) + "\n" if asked.output == "json" else text)
 
 
+def _lines(asked: argparse.Namespace) -> Iterator[latency.Line]:
+    if asked.what == "standby":
+        return live.standby(asked.rounds, _say_progress)
+    if asked.what == "shadow":
+        return live.shadow(asked.share, asked.rounds, asked.only, _say_progress)
+    return latency.main(asked.seconds, _say_progress)
+
+
 def _parser() -> argparse.ArgumentParser:
     found = argparse.ArgumentParser(
         prog="python -m spillway.bench.batch",
         description="Measure the batch paradigm.\n\n"
         "  paradigms  processor time of a record in both paradigms, by job and size (some minutes)\n"
-        "  latency    what a batch takes in a local Spark, and what that takes (a minute)",
+        "  latency    what a batch takes in a local Spark, and what that takes (a minute)\n"
+        "  standby    how long a switch takes, with a warm Spark and with none (two minutes)\n"
+        "  shadow     whether batches take what was predicted of them (some minutes)",
         epilog="Example:   python -m spillway.bench.batch paradigms --share 0.2 --rounds 1",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    found.add_argument("what", choices=("paradigms", "latency"), metavar="WHAT", help="one of the above")
+    found.add_argument(
+        "what", choices=("paradigms", "latency", "standby", "shadow"), metavar="WHAT", help="one of the above"
+    )
     found.add_argument("--share", type=float, default=1.0, help="of the records that are run through each job [1]")
     found.add_argument("--only", default="", help="cases with this in their names, such as 'grep' [all]")
     found.add_argument("--rounds", type=int, default=3, help="repetitions in fresh processes [3]")

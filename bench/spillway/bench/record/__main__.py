@@ -8,8 +8,7 @@ import importlib
 import json
 import sys
 
-from spillway.bench.record import figures
-from spillway.bench.record.figures import Figure
+from spillway.bench.record import figures, reports
 
 # By name: module, function, what it measures, and seconds that it takes unless told otherwise.
 PARTS = {
@@ -30,11 +29,11 @@ def main() -> None:
     asked = _parser().parse_args()
     module, function, _, seconds = PARTS[asked.what]
     measure = getattr(importlib.import_module(f"{__package__}.{module}"), function)
-    found = measure(asked.seconds or seconds, asked.rounds, _say_progress)
+    found = measure(asked.seconds or seconds, asked.rounds, reports.say_progress)
     if asked.output == "json":
         sys.stdout.write(json.dumps({"what": asked.what, "figures": [dataclasses.asdict(one) for one in found]}) + "\n")
     else:
-        sys.stdout.write(_table(found))
+        sys.stdout.write(reports.table(found))
     sys.exit(1 if any(one.verdict in (figures.Verdict.MISSED, figures.Verdict.VOID) for one in found) else 0)
 
 
@@ -52,22 +51,6 @@ def _parser() -> argparse.ArgumentParser:
     found.add_argument("--rounds", type=int, default=figures.ROUNDS, help="repetitions in fresh processes [5]")
     found.add_argument("-o", "--output", choices=("table", "json"), default="table", help="for people, or programs")
     return found
-
-
-def _table(found: list[Figure]) -> str:
-    wide = max((len(one.name) for one in found), default=0)
-    lines = [f"{'':{wide}}  {'median':>10} {'95 % interval':>20}  unit"]
-    for one in found:
-        interval = f"{one.low:.4g} to {one.high:.4g}"
-        wanted = f"  wanted {one.wanted}: {one.verdict}" if one.wanted else "" if one.verdict == "shown" else "  void"
-        note = f"  ({one.note})" if one.note else ""
-        lines.append(f"{one.name:{wide}}  {one.value:10.4g} {interval:>20}  {one.unit}{wanted}{note}")
-    return "\n".join(lines) + "\n"
-
-
-def _say_progress(line: str) -> None:
-    sys.stderr.write(f"{line}\n")
-    sys.stderr.flush()
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from spillway.bench.record.jobs import Case
 from spillway.bench.record.systems import EndedError, System
 from spillway.local import ports
 from spillway.local.process import Process
+from spillway.model.operators import Paradigm
 
 STOP = timedelta(seconds=5)
 
@@ -26,9 +27,20 @@ STOP = timedelta(seconds=5)
 class Deployed(System):
     """A driver and a worker at work on one job."""
 
-    def __init__(self, case: Case, bootstrap: str, source: str, *, slots: int = 1, appended: bool = True) -> None:
-        """On a topic that is there."""
-        super().__init__(case, bootstrap, source, slots=slots, appended=appended)
+    def __init__(
+        self,
+        case: Case,
+        bootstrap: str,
+        source: str,
+        *,
+        slots: int = 1,
+        appended: bool = True,
+        paradigm: Paradigm = Paradigm.RECORD,
+        bound: str = "50ms",
+    ) -> None:
+        """On a topic that is there. Where it may run in batches, its driver has a Spark with as many cores as slots."""
+        super().__init__(case, bootstrap, source, slots=slots, appended=appended, paradigm=paradigm, bound=bound)
+        self._spark = [] if paradigm is Paradigm.RECORD else ["--spark", f"local[{slots}]"]
         self._folder = Path(tempfile.mkdtemp(prefix="spillway-deployed-"))
         self._running: list[Process] = []
         self._port = 0
@@ -39,7 +51,7 @@ class Deployed(System):
         manifest.write_text(self.job.model_dump_json(by_alias=True, exclude_none=True))
         (self._port,) = ports.free(1)
         common = ["--job", str(manifest), "--code", str(jobs.CODE)]
-        self._start("spillway.runtime.driver", *common, "--port", str(self._port))
+        self._start("spillway.runtime.driver", *common, "--port", str(self._port), *self._spark)
         self._start("spillway.runtime.worker", *common, "--worker", "0")
         return self
 
@@ -53,6 +65,16 @@ class Deployed(System):
     def processes(self) -> tuple[int, ...]:
         """The worker."""
         return tuple(running.pid for running in self._running[1:])
+
+    @property
+    def all_processes(self) -> tuple[int, ...]:
+        """The driver, in which batches run, and the worker."""
+        return tuple(running.pid for running in self._running)
+
+    @property
+    def address(self) -> str:
+        """Where the driver answers."""
+        return f"127.0.0.1:{self._port}"
 
     def cpu(self) -> float:
         """Seconds of processor time of the worker and its slots."""
@@ -82,11 +104,13 @@ class Deployed(System):
     def _start(self, module: str, *arguments: str) -> None:
         log = self._folder / f"{module}.log"
         command = [sys.executable, "-m", module, *arguments]
-        self._running.append(Process(command, log, folder=self._folder))
+        # What a Spark that is killed leaves behind is removed with the folder.
+        environment = dict.fromkeys(("TMPDIR", "SPARK_LOCAL_DIRS"), str(self._folder))
+        self._running.append(Process(command, log, folder=self._folder, environment=environment))
 
     def _ready(self) -> bool:
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self._port}/readyz", timeout=2) as answer:
+            with urllib.request.urlopen(f"http://{self.address}/readyz", timeout=2) as answer:
                 return bool(answer.status == 200)
         except (urllib.error.URLError, OSError):
             return False

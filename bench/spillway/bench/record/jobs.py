@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from spillway.controllers import acceptance
+from spillway.model.operators import Paradigm
 from spillway.model.streamjob import StreamJob
 
 CODE = Path(__file__).with_name("code")
@@ -137,7 +138,16 @@ WORDS = Case(_WORDS, "lines", {"words": ("words",), "counts": ("counts",)})
 YSB = Case(_YSB, "ads", {"views": ("views", "fields", "joined"), "counts": ("counts",)})
 
 
-def job(case: Case, bootstrap: str, run: str, source: str, *, slots: int = 1) -> StreamJob:
+def job(
+    case: Case,
+    bootstrap: str,
+    run: str,
+    source: str,
+    *,
+    slots: int = 1,
+    paradigm: Paradigm = Paradigm.RECORD,
+    bound: str = "50ms",
+) -> StreamJob:
     """An accepted job that reads `source`, and writes topics of this run alone: nothing is left over of another one."""
     spec: dict[str, Any] = yaml.safe_load(case.text)
     for stream in spec["streams"]:
@@ -150,9 +160,9 @@ def job(case: Case, bootstrap: str, run: str, source: str, *, slots: int = 1) ->
         "metadata": {"name": run, "namespace": "bench"},
         "spec": {
             "kafka": {"bootstrapServers": [bootstrap]},
-            "latency": {"bound": "50ms", "quantile": 0.99},
+            "latency": {"bound": bound, "quantile": 0.99},
             **spec,
-            "execution": {"paradigm": "record", "workers": {"min": 1, "max": case.workers, "slots": slots}},
+            "execution": {"paradigm": str(paradigm), "workers": {"min": 1, "max": case.workers, "slots": slots}},
         },
     }
     verdict = acceptance.accept(document)

@@ -34,6 +34,7 @@ from spillway.bench.record.figures import Figure
 from spillway.bench.record.logs import Record
 from spillway.bench.record.schedule import LATEST, Lateness, Schedule
 from spillway.bench.record.systems import System
+from spillway.model.operators import Paradigm
 from spillway.runtime import frames
 
 RATE = 1000.0
@@ -131,6 +132,7 @@ def run(
     deadline: float = 0.0,
     stop: float = 0.0,
     appended: bool = True,
+    paradigm: Paradigm = Paradigm.RECORD,
 ) -> Run:
     """One run with a broker of its own; the slot is stopped for so long in the middle.
 
@@ -143,7 +145,7 @@ def run(
         (
             System(jobs.SUMS, bootstrap, source, frame=frame, deadline=deadline, appended=appended)
             if frame
-            else Deployed(jobs.SUMS, bootstrap, source, appended=appended)
+            else Deployed(jobs.SUMS, bootstrap, source, appended=appended, paradigm=paradigm)
         ) as system,
         concurrent.futures.ProcessPoolExecutor(2, mp_context=context) as others,
     ):

@@ -17,6 +17,7 @@ from spillway.controllers import topics
 from spillway.controllers.topics import Topic
 from spillway.local import broker as local
 from spillway.model import kafka
+from spillway.model.operators import Paradigm
 from spillway.model.streamjob import StreamJob
 from spillway.runtime import admin, clients, telemetry
 from spillway.runtime.slots import messages, process
@@ -80,14 +81,16 @@ class System:
         frame: int = 1,
         deadline: float = 0.0,
         appended: bool = True,
+        paradigm: Paradigm = Paradigm.RECORD,
+        bound: str = "50ms",
     ) -> None:
         """On a topic that is there; `frame` and `deadline` (seconds) of all its edges.
 
-        Timestamps of its edges and outputs are as those of `created`.
+        Timestamps of its edges and outputs are as those of `created`. Slots alone can only work record by record.
         """
         self.case, self.bootstrap, self.source = case, bootstrap, source
         self.run = run_name()
-        self.job: StreamJob = jobs.job(case, bootstrap, self.run, source, slots=slots)
+        self.job: StreamJob = jobs.job(case, bootstrap, self.run, source, slots=slots, paradigm=paradigm, bound=bound)
         self.names = topics.Names.of(self.job)
         self.output = self.job.spec.outputs[0].topic
         self._leader = Leader(self.job, case, logs.PARTITIONS)

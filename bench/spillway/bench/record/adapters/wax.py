@@ -43,6 +43,28 @@ def words(stream: Any, _: Path) -> Any:
     return op.map("message", counted, lambda at: _message(at[0], {"word": at[0], "n": at[1][0], "due": at[1][1]}))
 
 
+def lines(stream: Any, _: Path) -> Any:
+    """A running count of each word, of messages that are lines and nothing else."""
+
+    def split(message: Any) -> Iterable[tuple[str, None]]:
+        return [(word, None) for word in message.value.decode().split(" ")]
+
+    def count(seen: int | None, _: None) -> tuple[int, int]:
+        n = (seen or 0) + 1
+        return n, n
+
+    counted = op.stateful_map("count", op.flat_map("split", stream, split), count)
+    return op.map("message", counted, lambda at: _message(at[0], {"word": at[0], "n": at[1]}))
+
+
+def grep(stream: Any, _: Path) -> Any:
+    """Lines with a pattern."""
+    found = op.filter("matches", stream, lambda message: b"ab" in message.value)
+    return op.map(
+        "message", found, lambda message: KafkaSinkMessage(None, orjson.dumps({"line": message.value.decode()}))
+    )
+
+
 def ads(stream: Any, folder: Path) -> Any:
     """Views by campaign in windows of ten seconds, told with every view: windows of its own tell when they close."""
     campaigns = dict(json.loads((folder / "campaigns.json").read_text()))
@@ -87,6 +109,9 @@ def orders(stream: Any, _: Path) -> Any:
     return op.map("message", op.map("kept", large, kept), lambda record: _message(record["user"], record))
 
 
+WORKLOADS = {"words": words, "lines": lines, "split": lines, "grep": grep, "ads": ads, "orders": orders}
+
+
 def main() -> None:
     """Run until killed."""
     bootstrap, source, output, name, workload, folder = sys.argv[1:]
@@ -100,7 +125,7 @@ def main() -> None:
         batch_size=1000,
         add_config={"fetch.wait.max.ms": "50"},
     )
-    made = {"words": words, "ads": ads, "orders": orders}[workload](read.oks, Path(folder))
+    made = WORKLOADS[workload](read.oks, Path(folder))
     settings = {"compression.type": "lz4", "linger.ms": "1"}
     kop.output("out", made, brokers=[bootstrap], topic=output, add_config=settings)
     cli_main(flow)

@@ -1,0 +1,287 @@
+"""One run of one system, in fresh processes: from a full topic, or on an open loop; judged, and looked at meanwhile.
+
+Both begin with some messages that don't count: programs are compiled, clients know their partitions, Java has warmed
+up, and it is known how fast batches are. What is written of a run is enough to compute everything again.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import multiprocessing
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from spillway.bench.dual import contestants, feeding, judging, loads
+from spillway.bench.dual.contestants import Contestant, Maker
+from spillway.bench.dual.judging import Judged
+from spillway.bench.dual.loads import Load, Phase
+from spillway.bench.dual.switches import Heard
+from spillway.bench.dual.tails import Tail
+from spillway.bench.dual.works import Floats, Work
+from spillway.bench.record import events, figures
+from spillway.bench.record.schedule import Lateness
+from spillway.model.operators import Paradigm
+
+WARM_RATE, WARM = 400.0, 8.0  # messages per second, and seconds: some shadow batches need that many to be tried on
+FILLED = 20_000  # messages that a system has had before the full topic: twice what one batch of the first ones takes
+LOOK = 0.2  # seconds between two looks
+QUIET = 1.0  # seconds without a new result, after which it is worth to read what there is
+PATIENCE = 180.0  # seconds for the last result
+START = 2.0  # seconds until the first message of a load is due
+TRIES = 3
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Look:
+    """What was seen from outside at one moment.
+
+    Attributes:
+        at: seconds since 1970.
+        out: messages of the output.
+        cpu: seconds of processor time so far.
+        batch: whether the head ran in batches; None where nobody tells.
+        lag: messages that waited in front of the head, as the driver tells; None where nobody does.
+    """
+
+    at: float
+    out: int
+    cpu: float
+    batch: bool | None = None
+    lag: int | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Run:
+    """One run of one system.
+
+    Attributes:
+        system, work: which.
+        judged: what came out.
+        looks: from its beginning to its end.
+        load: what was sent; None where a full topic was worked off.
+        begin: when that could be read, or was due, in seconds since 1970.
+        records: messages that count.
+        lateness: of the generator; None where there was none.
+        heard: what the driver has told; empty for others.
+    """
+
+    system: str
+    work: str
+    judged: Judged
+    looks: Sequence[Look]
+    load: Load | None
+    begin: float
+    records: int
+    lateness: Lateness | None
+    heard: Heard
+
+    @property
+    def problem(self) -> str:
+        """Why it has no figure; empty if it has."""
+        late = self.lateness is not None and self.lateness.is_void
+        return "; ".join(filter(None, [self.judged.problem, "generator late" if late else ""]))
+
+    @property
+    def wall(self) -> float:
+        """Seconds until the last result."""
+        return float(self.judged.done()[-1]) - self.begin if len(self.judged.dues) else float("nan")
+
+    @property
+    def rate(self) -> float:
+        """Messages per second."""
+        return self.records / self.wall
+
+    @property
+    def cpu(self) -> float:
+        """Seconds of processor time from the beginning to the last result."""
+        end = max((look.out for look in self.looks), default=0)
+        last = next((look for look in self.looks if look.out >= end), None)
+        return last.cpu - self.looks[0].cpu if last is not None else float("nan")
+
+    def seconds(self) -> list[tuple[float, int, float, float, float]]:
+        """By second in which messages were due: when it begins, how many, mean, half and 99 % of latencies (ms)."""
+        if self.load is None:
+            return []
+        found = []
+        for second in np.arange(self.load.start, self.load.end):
+            some = self.judged.within(second, second + 1)
+            if len(some):
+                half, most = np.quantile(some, [0.5, 0.99])
+                found.append((float(second), len(some), float(some.mean()), float(half), float(most)))
+        return found
+
+    def told(self) -> dict[str, Any]:
+        """As it is kept."""
+        late = self.lateness
+        return {
+            "system": self.system,
+            "work": self.work,
+            "problem": self.problem,
+            "begin": self.begin,
+            "records": self.records,
+            "wall": self.wall,
+            "cpu": self.cpu,
+            "lost": self.judged.lost,
+            "wrong": self.judged.wrong,
+            "duplicated": self.judged.duplicated,
+            "results": self.judged.messages,
+            "phases": [] if self.load is None else [dataclasses.asdict(phase) for phase in self.load.phases],
+            "lateness": None if late is None else dataclasses.asdict(late),
+            "latency": self.seconds(),
+            "looks": [dataclasses.astuple(look) for look in self.looks],
+            "switches": [dataclasses.asdict(one) for one in self.heard.switches()],
+            "pauses": self.heard.pauses(),
+        }
+
+
+def drained(maker: Maker, bootstrap: str, records: int) -> Run:
+    """Work through a full topic."""
+    work, at = maker.work, events.START_MS / 1000
+    with maker.started(bootstrap) as subject, process() as others:
+        warm = warmed(subject, bootstrap, work, others)
+        count = warm.count + FILLED
+        tail = Tail(bootstrap, subject.output, work)
+        start = at
+        # Once as what follows: what is compiled or loaded only when much waits is there then.
+        _filled(subject, bootstrap, others, work, (warm.count, FILLED, start))
+        times = np.concatenate([warm.dues(), start + np.arange(FILLED) / 1000])
+        _until(subject, tail, _total(work, times), [])
+        contestants.until_prepared(subject)
+        _calm(subject)
+        begins = start + FILLED / 1000
+        begin = _filled(subject, bootstrap, others, work, (count, records, begins))
+        looks = [_looked(subject, tail, begin)]
+        times = np.concatenate([times, begins + np.arange(records) / 1000])
+        _until(subject, tail, _total(work, times), looks)
+        # What was there before was told before; all of the rest was there at once.
+        dues = np.concatenate([np.full(count, 0.0), np.full(records, begin)])
+        judged = _judged(tail, work, times, dues, begin)
+        return Run(maker.name, work.name, judged, looks, None, begin, records, None, subject.news())
+
+
+def paced(maker: Maker, bootstrap: str, phases: Sequence[Phase], patience: float = PATIENCE) -> Run:
+    """An open loop; results that have not come so many seconds after its end are lost."""
+    work = maker.work
+    with maker.started(bootstrap) as subject, process() as others:
+        warm = warmed(subject, bootstrap, work, others)
+        tail = Tail(bootstrap, subject.output, work)
+        _until(subject, tail, _total(work, warm.dues()), [])
+        contestants.until_prepared(subject)
+        load = Load(time.time() + START, tuple(phases), warm.count)
+        dues = np.concatenate([warm.dues(), load.dues()])
+        pacing = others.submit(feeding.pace, bootstrap, subject.source, work.name, load)
+        looks = [_looked(subject, tail, time.time())]
+        while not pacing.done():
+            time.sleep(LOOK)
+            looks.append(_looked(subject, tail, time.time()))
+        late = pacing.result()
+        _until(subject, tail, _total(work, dues), looks, patience)
+        judged = _judged(tail, work, dues, dues, load.start)
+        return Run(maker.name, work.name, judged, looks, load, load.start, load.count, late, subject.news())
+
+
+def counted(make: Callable[[], Run], done: Callable[[str], None]) -> Run:
+    """A run that counts, or the last of `TRIES`: who was late was the generator, so nobody chooses by the outcome."""
+    for _ in range(TRIES):
+        run = make()
+        done(said(run))
+        if run.lateness is None or not run.lateness.is_void:
+            break
+    return run
+
+
+def said(run: Run) -> str:
+    """One line on a run."""
+    found = run.judged
+    problem = f", no figure: {run.problem}" if run.problem else ""
+    if run.load is None:
+        what = f"{run.rate:,.0f} records/s, {run.records / run.cpu:,.0f} per CPU-second, {run.wall:.1f} s"
+    else:
+        some = found.latencies
+        p50, p99 = (figures.quantile(some.tolist(), share) for share in (0.5, 0.99))
+        late = f"generator late by {run.lateness.p999 * 1000:.1f} ms" if run.lateness else ""
+        what = f"p50 {p50:.0f}, p99 {p99:.0f} ms; {late}"
+    repeated = f", {found.duplicated} duplicated" if found.duplicated else ""
+    return f"{run.work}, {run.system}: {what}, {len(run.heard.switches(run.begin))} switches{repeated}{problem}"
+
+
+def process() -> ProcessPoolExecutor:
+    """For who sends: nothing of it runs in the process that looks."""
+    return ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
+
+
+def warmed(subject: Contestant, bootstrap: str, work: Work, others: ProcessPoolExecutor) -> Load:
+    """Some messages, evenly, so that everything has run once."""
+    load = loads.at_rate(time.time() + START, WARM_RATE, WARM)
+    pacing = others.submit(feeding.pace, bootstrap, subject.source, work.name, load)
+    while not pacing.done():
+        subject.look()
+        time.sleep(LOOK)
+    pacing.result()
+    return load
+
+
+def _filled(
+    subject: Contestant, bootstrap: str, others: ProcessPoolExecutor, work: Work, what: tuple[int, int, float]
+) -> float:
+    """Fill the topic: from which message on, how many, of which time; when they could be read."""
+    filling = others.submit(feeding.fill, bootstrap, subject.source, work.name, *what)
+    while not filling.done():
+        subject.look()
+        time.sleep(LOOK)
+    return filling.result()
+
+
+def _calm(subject: Contestant) -> None:
+    """Wait until a system that has switched is back: it begins record by record."""
+    patience = time.monotonic() + contestants.MEASURED
+    while subject.switches and time.monotonic() < patience:
+        seen = subject.heard()
+        if seen is not None and not any(one.paradigm is Paradigm.BATCH or one.moving for one in seen.segments):
+            return
+        subject.look()
+        time.sleep(LOOK)
+
+
+def _looked(subject: Contestant, tail: Tail, at: float) -> Look:
+    subject.look()
+    out, cpu, seen = sum(tail.ends()), subject.cpu(), subject.heard()
+    head = seen.segments[0] if seen is not None and seen.segments else None
+    if head is None:
+        return Look(at, out, cpu)
+    return Look(at, out, cpu, head.paradigm is Paradigm.BATCH, head.lag)
+
+
+def _until(subject: Contestant, tail: Tail, wanted: int, looks: list[Look], patience: float = PATIENCE) -> None:
+    """Wait until results tell of so many; what is missing after a while is found by whoever judges."""
+    deadline, last, since = time.monotonic() + patience, -1, time.monotonic()
+    read = -1
+    while time.monotonic() < deadline:
+        looks.append(_looked(subject, tail, time.time()))
+        out, now = looks[-1].out, time.monotonic()
+        if out != last:
+            last, since = out, now
+        elif now - since > QUIET and out != read:
+            tail.read()
+            read = out
+            if tail.done() >= wanted:
+                return
+        time.sleep(LOOK)
+    tail.read()
+
+
+def _total(work: Work, times: Floats) -> int:
+    return sum(map(len, work.expected(times).values()))
+
+
+def _judged(tail: Tail, work: Work, times: Floats, dues: Floats, begin: float) -> Judged:
+    """Of all messages; latencies only of those that were due from `begin` on."""
+    tail.read()
+    found = judging.judged(tail.results(), work.expected(times), dues)
+    tail.close()
+    first = int(np.searchsorted(found.dues, begin))
+    return dataclasses.replace(found, dues=found.dues[first:], latencies=found.latencies[first:])

@@ -1,0 +1,64 @@
+"""Figure D7: a rate around what record by record can do, 5 % below and 5 % above in turn: a job must not go to and fro.
+
+The rate changes every few seconds, so that each time there is time enough to switch. A switch to batches is right, for
+half of the time more comes than can be done; more than one is a job that can't make up its mind.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+
+from spillway.bench.dual import capacity, courses, pictures, throughput, works
+from spillway.bench.dual.contestants import D, Maker, R
+from spillway.bench.dual.courses import Run
+from spillway.bench.dual.keeping import Keeper
+from spillway.bench.dual.loads import Phase
+from spillway.bench.dual.works import TITLES, Work
+from spillway.bench.record import figures, systems
+from spillway.bench.record.figures import Figure
+
+AROUND = 0.05
+EACH = 5.0  # seconds at one rate
+MOST = 1
+
+
+def main(
+    seconds: float, rounds: int, done: Callable[[str], None], keeper: Keeper, some: Sequence[Work] = ()
+) -> list[Figure]:
+    """Word count; so many seconds of load in each run."""
+    found = []
+    for work in some or (works.WORDS,):
+        with systems.broker() as bootstrap:
+            able = capacity.measured(Maker(R, work), bootstrap, done)
+        found += shown(work, able, measured(work, able, seconds, rounds, done, keeper))
+    return found
+
+
+def phases(rate: float, seconds: float) -> list[Phase]:
+    """Below and above in turn."""
+    count = max(2, round(seconds / EACH))
+    return [Phase(f"{n}", rate * (1 + (AROUND if n % 2 else -AROUND)), EACH) for n in range(count)]
+
+
+def measured(
+    work: Work, rate: float, seconds: float, rounds: int, done: Callable[[str], None], keeper: Keeper
+) -> list[Run]:
+    """So many runs of D."""
+    runs = []
+    with systems.broker() as bootstrap:
+        for _ in range(rounds):
+            make = functools.partial(courses.paced, Maker(D, work), bootstrap, phases(rate, seconds))
+            run = courses.counted(make, done)
+            keeper.keep("threshold", run)
+            runs.append(run)
+    pictures.draw(keeper, f"D7 {TITLES[work.name]}", runs[:1])
+    return runs
+
+
+def shown(work: Work, rate: float, runs: Sequence[Run]) -> list[Figure]:
+    """How often each has switched."""
+    void, note = any(run.problem for run in runs), throughput.problems(runs)
+    title = f"D7 {TITLES[work.name]} at {rate:,.0f}/s ± {AROUND * 100:.0f} %: switches"
+    values = [float(len(run.heard.switches(run.begin))) for run in runs]
+    return [figures.of(title, values, "", most=MOST, note=note, void=void)]
