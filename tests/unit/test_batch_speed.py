@@ -7,7 +7,7 @@ import random
 import pytest
 
 from spillway.runtime.batch import speed
-from spillway.runtime.batch.speed import Batch, Line, Speed
+from spillway.runtime.batch.speed import Batch, Line, Speed, Weight
 
 
 def learnt(fixed: float, capacity: float, sizes: list[int], noise: float = 0.0) -> Line:
@@ -65,3 +65,19 @@ def test_the_interval_grows_with_the_load_and_ends_where_batches_cannot_keep_up(
     assert line.interval(50_000) == pytest.approx(0.1)
     assert line.interval(100_000) == line.interval(10**9) == speed.LONGEST
     assert line.costs(50_000).interval.total_seconds() == pytest.approx(0.1)
+
+
+def test_how_full_frames_are_goes_by_records_of_the_last_batches() -> None:
+    weight = Weight()
+    assert weight.each is None
+    weight.learn(0, 0)
+    weight.learn(7, 0)  # markers alone say nothing
+    assert weight.each is None
+    weight.learn(10, 100)
+    assert weight.each == 10
+    weight.learn(10, 10_000)  # who writes them works in batches by now
+    weight.learn(1, 1)
+    assert weight.each == pytest.approx(481, abs=1)
+    for _ in range(speed.KEPT):
+        weight.learn(5, 15)
+    assert weight.each == 3

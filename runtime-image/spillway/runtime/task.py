@@ -136,12 +136,7 @@ class Task:
     @property
     def seen(self) -> Mapping[Partition, Seen]:
         """What was applied of each origin, as far as somebody may have to find it again: of all sides, the least."""
-        found: dict[Partition, Seen] = {}
-        for table in self._seen.values():
-            for origin, seen in table.items():
-                known = found.get(origin)
-                found[origin] = seen if known is None or seen.upto < known.upto else known
-        return found
+        return _least((origin, seen) for table in self._seen.values() for origin, seen in table.items())
 
     def fill(self, filling: Filling) -> None:
         """From now on, so many rows make a frame."""
@@ -280,6 +275,12 @@ class Task:
         name = topic.removeprefix(self._names.state(""))
         store.load(self.states[name].stores, key, value)
 
+    def forget(self) -> None:
+        """Know nothing of origins any more: what was applied may be applied again. Of those who keep nothing of it."""
+        for table in self._seen.values():
+            table.clear()
+        self._news.clear()
+
     def restored(self) -> None:
         """All changelogs are at their end."""
         for table in self.states.values():
@@ -362,6 +363,19 @@ def segment_of(origin: str) -> tuple[str, str]:
     """The segment and the input topic of an origin."""
     segment, _, topic = origin.partition("<")
     return segment, topic
+
+
+def seen_in(rows: Mapping[bytes, bytes]) -> dict[Partition, Seen]:
+    """The same as `Task.seen`, of what a changelog says of origins."""
+    return _least((_unpack_origin(key[len(ORIGINS) :])[1], _unpack_seen(value)) for key, value in rows.items())
+
+
+def _least(known: Iterable[tuple[Partition, Seen]]) -> dict[Partition, Seen]:
+    found: dict[Partition, Seen] = {}
+    for origin, seen in known:
+        before = found.get(origin)
+        found[origin] = seen if before is None or seen.upto < before.upto else before
+    return found
 
 
 def _sender(program: Program, edge: Edge, names: Names, partition: int, epoch: int) -> Sender:

@@ -161,6 +161,12 @@ class Tools:
     replicas: Replicas | None = None
 
 
+def records(program: Program, results: Iterable[Result]) -> int:
+    """What ranges took in: rows of frames, where they read an edge."""
+    is_edge = task.source_of(program) is None
+    return sum(one.rows if is_edge else one.messages for one in results)
+
+
 def work(order: Order, given: Sequence[Range], tools: Tools) -> list[Result]:
     """Work on ranges of different partitions, together; returns once brokers have everything that came of them.
 
@@ -169,10 +175,10 @@ def work(order: Order, given: Sequence[Range], tools: Tools) -> list[Result]:
     began, cpu = time.perf_counter(), time.process_time()
     works = {one.number: _Work(order, one, tools) for one in given}
     reading, mark = 0.0, began
-    for number, some in _read(order.topic, given, tools.consumer):
+    for number, some in _read(order, given, tools.consumer):
         reading += time.perf_counter() - mark
-        for _ in range(order.repeat):
-            works[number].process(some)
+        for turn in range(order.repeat):
+            works[number].process(some, again=turn > 0)
         mark = time.perf_counter()
     reading += time.perf_counter() - mark
     changes = {number: mine.end() for number, mine in works.items()}
@@ -222,8 +228,10 @@ class _Work:
         counts = self.task.counts()
         return sum(counts[port.label].records_in for port in self._program.ports)
 
-    def process(self, messages: list[Message]) -> None:
-        """Run the program over some messages, and send what is ready."""
+    def process(self, messages: list[Message], *, again: bool = False) -> None:
+        """Run the program over some messages, and send what is ready; `again`: as if they had not been there."""
+        if again:
+            self.task.forget()
         self.messages += len(messages)
         self._tools.caution.take(self, messages)
         for label, (_, combiner) in self._combiners.items():
@@ -275,10 +283,10 @@ class _Work:
             self._tools.emitter.send_all(made)
 
 
-def _read(topic: str, given: Sequence[Range], consumer: Consumer) -> Iterator[tuple[int, list[Message]]]:
+def _read(order: Order, given: Sequence[Range], consumer: Consumer) -> Iterator[tuple[int, list[Message]]]:
     """Messages of some ranges, each `AT_ONCE` at a time, with the number of its partition."""
     waiting: dict[int, list[Message]] = {one.number: [] for one in given}
-    for number, some, ends in _arrived(topic, given, consumer):
+    for number, some, ends in _arrived(order, given, consumer):
         mine = waiting[number]
         mine += some
         while len(mine) >= AT_ONCE:
@@ -288,8 +296,9 @@ def _read(topic: str, given: Sequence[Range], consumer: Consumer) -> Iterator[tu
             yield number, mine
 
 
-def _arrived(topic: str, given: Sequence[Range], consumer: Consumer) -> Iterator[tuple[int, list[Message], bool]]:
+def _arrived(order: Order, given: Sequence[Range], consumer: Consumer) -> Iterator[tuple[int, list[Message], bool]]:
     """The same as they come, and whether they are the last. Some offsets nobody can read: the ends of transactions."""
+    topic = order.topic
     left = {one.number: one for one in given if one.start < one.stop}
     at = {number: one.start for number, one in left.items()}
     if not left:
@@ -305,7 +314,7 @@ def _arrived(topic: str, given: Sequence[Range], consumer: Consumer) -> Iterator
             some = list(run)
             good = [message for message in some if message.error() is None]
             if len(good) < len(some):
-                at[number] = _ended(topic, number, some, at[number])
+                at[number] = _ended(order, mine, some, at[number])
             if good:
                 at[number] = max(at[number], good[-1].offset() + 1)
                 if at[number] > mine.stop:
@@ -327,13 +336,19 @@ def _arrived(topic: str, given: Sequence[Range], consumer: Consumer) -> Iterator
     consumer.unassign()
 
 
-def _ended(topic: str, number: int, some: Sequence[Message], at: int) -> int:
-    """How far a partition was read, by what is no message among what came of it."""
+def _ended(order: Order, given: Range, some: Sequence[Message], at: int) -> int:
+    """How far a partition was read, by what is no message among what came of it.
+
+    Frames that a shadow would take may be trimmed by who has processed them, before it comes to read them: it does
+    without those of that partition.
+    """
     for message in some:
         error = message.error()
         if error is not None and clients.is_end(error):
             at = max(at, message.offset() or 0)
         elif error is not None and not error.retriable():
-            problem = f"topic {topic!r}, partition {number}, can't be read from {at} on: {error.str()}"
+            if order.shadow:
+                return given.stop
+            problem = f"topic {order.topic!r}, partition {given.number}, can't be read from {at} on: {error.str()}"
             raise RetryError(problem)
     return at

@@ -37,6 +37,28 @@ class Batch(NamedTuple):
     seconds: float
 
 
+class Weight:
+    """How many records a message has: 1 in a topic of the user; in an edge as many as its frames have, lately.
+
+    Positions count messages, and what they cost goes by records. Summed up over some batches, so that one with a few
+    small frames counts for little.
+    """
+
+    def __init__(self) -> None:
+        self._last: collections.deque[tuple[int, int]] = collections.deque(maxlen=KEPT)
+
+    def learn(self, messages: int, records: int) -> None:
+        """Another batch has had so many."""
+        if messages > 0 and records > 0:
+            self._last.append((messages, records))
+
+    @property
+    def each(self) -> float | None:
+        """Records of a message; None before the first batch."""
+        messages = sum(messages for messages, _ in self._last)
+        return max(1.0, sum(records for _, records in self._last) / messages) if messages else None
+
+
 class Line(NamedTuple):
     """What a batch takes: `fixed` seconds, and one second for each `capacity` records."""
 

@@ -3,8 +3,8 @@
 It is an owner like a slot, under the identity `batch` and the number of the leader that it lives with. Whatever takes
 long is done beside the driver's loop: markers are read back, ranges run in Spark, positions are committed.
 
-Only programs that read a topic of the user run in batches as yet, and have no tables but those that every owner has
-whole: what the others would have to know ahead of a range, of origins and of rows, is in changelogs that slots have.
+Programs with tables of their own never run in batches: what is in those stays with slots. Of a program that reads an
+edge it has to know who wrote what of it was applied (`origins`), and nothing of it runs before that is restored.
 """
 
 from __future__ import annotations
@@ -25,21 +25,22 @@ from spillway.model.errors import SpillwayError
 from spillway.model.execution import Delivery
 from spillway.model.streamjob import Spec
 from spillway.runtime import commits, failpoints, task
-from spillway.runtime.batch import combining, isolation
+from spillway.runtime.batch import combining, isolation, ranges
 from spillway.runtime.batch.jvm import Usage
 from spillway.runtime.batch.ranges import Order, Range, Result
 from spillway.runtime.batch.spark import LostError
-from spillway.runtime.batch.speed import Batch, Speed
+from spillway.runtime.batch.speed import Batch, Speed, Weight
 from spillway.runtime.clients import Access
 from spillway.runtime.commits import Committer, GoneError, Position, Snapshot
 from spillway.runtime.driver.catalogue import Catalogue
 from spillway.runtime.driver.hands import Hands
+from spillway.runtime.driver.marking import Marking
+from spillway.runtime.driver.origins import Changelogs, Origins
 from spillway.runtime.driver.positions import Positions
 from spillway.runtime.driver.standby import Runner, Standby
-from spillway.runtime.emitter import Emitter, Mark
 from spillway.runtime.programs.program import Program
-from spillway.runtime.slots import reading_back
-from spillway.runtime.slots.reading_back import Question
+from spillway.runtime.slots.trimming import EVERY as TRIM_EVERY
+from spillway.runtime.slots.trimming import Read, Trimmer
 
 # Seconds of work in one batch, at most: a burst that waits is worked off in batches of this size, and a partition that
 # is to be released waits for the end of the one that it is in.
@@ -112,10 +113,10 @@ class Batching:
         self._access, self._names, self._catalogue, self._positions = access, names, catalogue, positions
         self.standby = standby
         self._hands = Hands()
-        self._emitter = Emitter(access)
-        self._reader = reading_back.Reader(access, f"{names.prefix}batch")
-        self._markers: list[tuple[Mark, effects.ReadBack, Question]] = []
-        self._asked: dict[tuple[Partition, int], effects.ReadBack] = {}
+        self._marking = Marking(access, names)
+        self._origins = Origins(Changelogs(access, names))
+        self._trimmer = Trimmer(access, names)
+        self._trim_due: dict[Partition, float] = {}
         self._write: Write = lambda _: None
         self._code: Path | None = None
         self._committer: Committer | None = None
@@ -123,12 +124,15 @@ class Batching:
         self.engine: Engine | None = None
         self._state = log.State()
         self._running: dict[int, Running] = {}
+        self._held: list[Running] = []  # those of them that wait for origins
         self._looking = False
         self._look_due = 0.0
         self._turn = ""  # the segment whose batch was last
         self._gone: GoneError | None = None
         self.speeds: dict[str, Speed] = {}
         """By program."""
+        self.weights: dict[str, Weight] = {}
+        """By program, how full the messages are that it reads."""
         self.lasts: dict[str, Last] = {}
         """By segment."""
         self.letters = 0
@@ -146,8 +150,9 @@ class Batching:
     def close(self) -> None:
         """End threads and Spark; what is not finished is for who leads next."""
         self._hands.close()
-        self._reader.close()
-        self._emitter.abandon()
+        self._marking.close()
+        self._origins.close()
+        self._trimmer.close()
         self.standby.close()
 
     # What the driver asks.
@@ -158,8 +163,6 @@ class Batching:
             return "it keeps tables, and those stay where records are merged one by one"
         if any(state.operator is not None and state.operator.retention for state in program.states):
             return "what is late for a join with a retention depends on all that came before"
-        if task.source_of(program) is None:
-            return "it reads an edge"
         if program.outputs and spec.execution.delivery is Delivery.EXACTLY_ONCE:
             return "its outputs have to be in one transaction with its positions"
         return ""
@@ -167,7 +170,7 @@ class Batching:
     @property
     def busy(self) -> bool:
         """Whether something is on its way, so that each moment counts."""
-        return bool(self._running or self._looking or self._markers or self._asked) or self._proposed
+        return bool(self._running or self._looking) or self._marking.busy or self._proposed
 
     def has(self, segment: str) -> list[owner.Work]:
         """The partitions of a segment that it has."""
@@ -190,13 +193,13 @@ class Batching:
 
     def step(self) -> None:
         """What was done beside the loop, and what is due."""
-        self._emitter.serve()
         self._hands.answers()
         if self._gone is not None:
             raise self._gone
+        self._read_back()
         if self.engine is None:
             return
-        self._read_back()
+        self._take_in_origins()
         if not self._running and not self._proposed and not self._looking and time.monotonic() >= self._look_due:
             self._look()
 
@@ -221,7 +224,15 @@ class Batching:
                     self._commit(effect)
                 case effects.Restart():
                     self._gone = GoneError("another driver leads, and has fenced the batch engine of this one")
-                case effects.Forget() | effects.Start() | effects.Stop() | effects.Flush():
+                case effects.Forget(partition, epoch):
+                    self._origins.forget(partition, epoch)
+                case effects.Start(partition, epoch, program):
+                    if self._reads_edge(program):
+                        self._origins.begin(partition, epoch)
+                case effects.Stop(partition):
+                    if self.engine is not None and partition not in self.engine.slot.works:
+                        self._origins.drop(partition)
+                case effects.Flush():
                     pass  # nothing is done but for intents, and nothing is buffered between them
 
     def _warm(self, effect: effects.Warm) -> None:
@@ -229,8 +240,34 @@ class Batching:
         problem = "" if self.standby.runner is not None else self.standby.told.problem or "Spark is not warm"
         if self._catalogue.program(effect.program) is None:
             problem = f"nobody knows program {effect.program}"
+        if not problem and self._reads_edge(effect.program):
+            self._origins.warm(effect.partition, effect.epoch)
+        else:
+            self._prepared(effect.partition, effect.epoch, problem)
+
+    def _prepared(self, partition: Partition, epoch: int, problem: str = "") -> None:
         me = engine.of(self._number).slot.me
-        self._carry_out((owner.prepared(effect.partition, effect.epoch, me, problem),))
+        self._carry_out((owner.prepared(partition, epoch, me, problem),))
+
+    # What is known of origins.
+
+    def _take_in_origins(self) -> None:
+        for told in self._origins.ahead():
+            self._prepared(told.partition, told.epoch)
+        held, self._held = self._held, []
+        for running in held:
+            self._run(running)
+
+    def _reads_edge(self, program: str) -> bool:
+        found = self._catalogue.program(program)
+        return found is not None and task.source_of(found) is None
+
+    def _is_known(self, place: Partition, epoch: int, program: str) -> bool:
+        """Whether everything is restored that a range of it has to be given."""
+        return not self._reads_edge(program) or self._origins.has(place, epoch)
+
+    def _is_ready(self, work: owner.Work) -> bool:
+        return work.processes and self._is_known(work.partition, work.epoch, work.program)
 
     @property
     def _number(self) -> int:
@@ -240,46 +277,30 @@ class Batching:
 
     def _mark(self, effect: effects.EmitMarker) -> None:
         program = self._program(effect.program)
-        for send in task.markers(program, self._names, effect.partition.number, effect.epoch, self._width(program)):
-            self._emitter.send(*send)
+        self._marking.mark(effect, program, self._width(program))
 
     def _ask_back(self, effect: effects.ReadBack) -> None:
         assert self.engine is not None  # noqa: S101 - it is who asks
-        work = self.engine.slot.works[effect.partition]
-        program = self._program(work.program)
-        origin = task.origin_of(program, task.input_of(program, self._names))
-        edges = tuple((self._names.edge(edge.reader), self._width(program)) for edge in program.edges)
-        question = Question(effect.partition, effect.epoch, origin, edges)
-        self._markers.append((self._emitter.mark(), effect, question))
+        program = self._program(self.engine.slot.works[effect.partition].program)
+        self._marking.ask(effect, program, self._width(program))
 
     def _read_back(self) -> None:
-        while self._markers and self._markers[0][0].done:
-            _, back, question = self._markers.pop(0)
-            self._asked[question.partition, question.epoch] = back
-            failpoints.reached("batch marked")
-            self._reader.ask(question)
-        while not self._reader.results.empty():
-            match self._reader.results.get():
-                case reading_back.Found(partition, epoch, barrier):
-                    failpoints.reached("batch read back")
-                    back = self._asked.pop((partition, epoch))
-                    if self.engine is not None:
-                        self.engine, asked = engine.read_back(self.engine, self._state, back, barrier)
-                        self._carry_out(asked)
-                case reading_back.Failed(error):
-                    raise error
+        for back, barrier in self._marking.found():
+            if self.engine is not None:
+                self.engine, asked = engine.read_back(self.engine, self._state, back, barrier)
+                self._carry_out(asked)
 
     # One batch.
 
     def _look(self) -> None:
         """How far the input reaches of the segment whose turn it is."""
         assert self.engine is not None  # noqa: S101
-        segments = sorted({place.segment for place, work in self.engine.slot.works.items() if work.processes})
+        segments = sorted({place.segment for place, work in self.engine.slot.works.items() if self._is_ready(work)})
         if not segments:
             self._look_due = time.monotonic() + IDLE
             return
         self._turn = next((name for name in segments if name > self._turn), segments[0])
-        places = [work.partition for work in self.has(self._turn)]
+        places = [work.partition for work in self.has(self._turn) if self._is_ready(work)]
         inputs = [(place, self._catalogue.input(self._state, place)) for place in places]
         self._looking = True
         topics = tables(self._program(self._state.holdings[places[0]].program))
@@ -298,7 +319,8 @@ class Batching:
         now = time.monotonic()
         if self.engine is None:
             return
-        works = {place: work for place in found if (work := self.engine.slot.works.get(place)) is not None}
+        having = self.engine.slot.works
+        works = {place: work for place in found if (work := having.get(place)) is not None and self._is_ready(work)}
         most = self._most(works.values())
         ends = {place: min(found[place], work.position + most) for place, work in works.items()}
         combine = any(self._aims(self._program(work.program)) for work in works.values())
@@ -310,22 +332,47 @@ class Batching:
     def _most(self, works: Iterable[owner.Work]) -> int:
         """Messages of each partition in one batch."""
         programs = [work.program for work in works]
-        line = self.speed(programs[0]).line if programs else None
-        return FIRST if line is None else max(FIRST, int(line.capacity * LONGEST / len(programs)))
+        if not programs:
+            return FIRST
+        line = self.speed(programs[0]).line
+        records = FIRST if line is None else max(FIRST, int(line.capacity * LONGEST / len(programs)))
+        return max(1, int(records / (self.weight(programs[0]) or FRAME)))
+
+    def input(self, program: Program) -> str:
+        """The topic that a program reads."""
+        return task.input_of(program, self._names)
 
     def speed(self, program: str) -> Speed:
         """What is known of a program."""
         return self.speeds.setdefault(program, Speed())
 
+    def weight(self, program: str) -> float | None:
+        """Records in a message of what a program reads; None as long as nobody knows."""
+        if not self._reads_edge(program):
+            return 1.0
+        known = self.weights.get(program)
+        return known.each if known is not None else None
+
+    def weigh(self, name: str, program: Program, results: Sequence[Result]) -> int:
+        """Learn that from some ranges; the records that they had."""
+        found = ranges.records(program, results)
+        self.weights.setdefault(name, Weight()).learn(sum(one.messages for one in results), found)
+        return found
+
     def _run(self, running: Running) -> None:
         """Give an intent to Spark; what Spark can't do, or what must be finished without, is done here."""
-        intent = running.run.intent
+        intent, epochs = running.run.intent, dict(running.run.epochs)
         self._running[intent.number] = running
+        if not all(self._is_known(part.partition, epochs[part.partition], intent.program) for part in intent.ranges):
+            self._held.append(running)
+            return
         runner: Runner | None = self.standby.runner
         if runner is None or running.times >= TIMES:
             runner = Alone()
-        epochs = dict(running.run.epochs)
-        given = [Range(part.partition.number, part.start, part.stop, epochs[part.partition]) for part in intent.ranges]
+        given = [
+            Range(p.partition.number, p.start, p.stop, epochs[p.partition], self._origins.of(p.partition))
+            for p in intent.ranges
+        ]
         order = dataclasses.replace(self.order(intent.program, combined=intent.combined), tables=intent.tables)
         self._hands.do(
             functools.partial(runner.run, order, given),
@@ -380,15 +427,32 @@ class Batching:
         failpoints.reached("batch committed")
         running = self._running.pop(effect.intent, None)
         if running is not None:
+            self._stored(running)
             self._learn(running)
         if self.engine is not None:
             self.engine, asked = engine.committed(self.engine, self._number, effect)
             self._carry_out(asked)
 
+    def _stored(self, running: Running) -> None:
+        """From now on this is what is known of origins; and what was read of their edges is not needed again."""
+        intent, now = running.run.intent, time.monotonic()
+        segment = intent.ranges[0].partition.segment
+        for result in running.results:
+            self._origins.stored(segment, result.changes)
+        if self._reads_edge(intent.program):
+            due = [one for one in intent.ranges if now >= self._trim_due.get(one.partition, 0.0)]
+            self._trim_due |= {one.partition: now + TRIM_EVERY for one in due}
+            self._trimmer.tell(
+                [
+                    Read(self._names.edge(segment), one.partition.number, one.stop, self._origins.seen(one.partition))
+                    for one in due
+                ]
+            )
+
     def _learn(self, running: Running) -> None:
         seconds = time.monotonic() - running.began
         intent = running.run.intent
-        records = sum(result.messages for result in running.results)
+        records = self.weigh(intent.program, self._program(intent.program), running.results)
         self.lasts[intent.ranges[0].partition.segment] = Last(time.time(), records, seconds)
         if not running.times:
             self.speed(intent.program).learn(Batch(records, seconds))
@@ -403,7 +467,7 @@ class Batching:
         return found
 
     def _aims(self, program: Program) -> Mapping[str, combining.Aim]:
-        return combining.aims(program, self._catalogue.planned(self._state))
+        return combining.aims(program, {**self._catalogue.tried, **self._catalogue.planned(self._state)})
 
     def _width(self, program: Program) -> int:
         plan = self._state.plan_of(program.id) or self._state.plan

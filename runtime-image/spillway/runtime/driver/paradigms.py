@@ -24,6 +24,7 @@ from spillway.runtime.driver.shadows import Case, Shadows
 from spillway.runtime.driver.steering import Batches
 from spillway.runtime.driver.switches import Switched
 from spillway.runtime.programs.program import Program
+from spillway.runtime.telemetry import Place
 
 # Seconds over which what batches have taken in is counted: they commit a few times a second, and all of it at once.
 SPAN = 2.0
@@ -62,6 +63,8 @@ class Paradigms:
         self.batched: frozenset[str] = frozenset()
         self._seen: dict[str, collections.deque[_Seen]] = {}
         self._inputs: dict[str, str] = {}  # topics by segment
+        self._sources: frozenset[str] = frozenset()  # segments that read a topic of the user
+        self._weights: dict[str, float] = {}  # records in a message of the input of a segment
         self.cannot: Mapping[str, str] = {}
         self._waited: frozenset[str] = frozenset()  # those that wait for Spark
 
@@ -85,13 +88,11 @@ class Paradigms:
         standby.measure()
         warm = standby.runner is not None
         self.batched = frozenset(n for n in may if warm and segments[n].paradigm is Paradigm.BATCH)
-        self._inputs = {
-            name: port.source.topic
-            for name in segments
-            if (port := task.source_of(programs[name])) is not None and port.source is not None
-        }
+        self._inputs = {name: self._batching.input(programs[name]) for name in segments}
+        self._sources = frozenset(name for name in segments if task.source_of(programs[name]) is not None)
         self._look({name: segments[name].partitions for name in may})
         self._count({name: segments[name].partitions for name in may}, seen)
+        self._weights = {name: self._weight(name, segments[name].program, seen) for name in may}
         cases = [
             Case(name, programs[name], self._inputs[name], segments[name].partitions)
             for name in may
@@ -138,9 +139,9 @@ class Paradigms:
 
     def added(self, seen: Seen) -> Seen:
         """What was measured, with what batches do."""
-        works, arrivals = dict(seen.works), dict(seen.arrivals)
+        works, arrivals, places = dict(seen.works), dict(seen.arrivals), dict(seen.places)
         for name, of in self.known.items():
-            if of.came is not None and name in self._inputs:
+            if of.came is not None and name in self._sources:
                 arrivals[self._inputs[name]] = of.came
             mine = self._batching.has(name)
             if not mine:
@@ -148,9 +149,18 @@ class Paradigms:
             before = works.get(name, Work())
             working = sum(work.processes for work in mine)
             works[name] = dataclasses.replace(
-                before, came=self._went(name), lag=of.queue, working=before.working + working
+                before,
+                came=self._went(name) * self._weights.get(name, 1.0),
+                lag=self._lag(name),
+                working=before.working + working,
             )
-        return dataclasses.replace(seen, works=works, arrivals=arrivals)
+            places |= {
+                work.partition: Place(
+                    *work.partition, work.epoch, work.program, work.processes, work.position, work.committed
+                )
+                for work in mine
+            }
+        return dataclasses.replace(seen, places=places, works=works, arrivals=arrivals)
 
     def batch(self, segment: str) -> observation.Batch | None:
         """The last batch of a segment, for people."""
@@ -223,9 +233,24 @@ class Paradigms:
         known = self._shadows.known(program) or self._batching.has(name)
         return self._batching.speed(program).line if known else None
 
-    def _queue(self, name: str) -> int | None:
+    def _weight(self, name: str, program: str, seen: Seen) -> float:
+        """Records in a message of its input. What slots process now says more than what batches had some time ago."""
+        if name in self._sources:
+            return 1.0
+        work, went = seen.works.get(name), self._went(name)
+        if work is not None and work.came > 0 and went >= 1 and not self._batching.has(name):
+            return max(1.0, work.came / went)
+        return self._batching.weight(program) or 1.0
+
+    def _lag(self, name: str) -> int | None:
+        """Messages that wait."""
         known = self._seen.get(name)
         return max(0, known[-1].end - known[-1].position) if known else None
+
+    def _queue(self, name: str) -> int | None:
+        """Records that wait."""
+        lag = self._lag(name)
+        return None if lag is None else round(lag * self._weights.get(name, 1.0))
 
     def _came(self, name: str, now: float) -> Arrivals | None:
         """From the last look but one to the last: who smooths it wants each of them once."""
@@ -233,12 +258,12 @@ class Paradigms:
         if not known or len(known) < 2:
             return None
         seconds = known[-1].at - known[-2].at
-        rate = max(0, known[-1].end - known[-2].end) / seconds
+        rate = max(0, known[-1].end - known[-2].end) / seconds * self._weights.get(name, 1.0)
         at = datetime.datetime.fromtimestamp(now - (time.monotonic() - known[-1].at), datetime.UTC)
         return Arrivals(at, datetime.timedelta(seconds=seconds), rate)
 
     def _went(self, name: str) -> float:
-        """Records per second that batches have taken in."""
+        """Messages per second that owners have taken in."""
         known = self._seen.get(name)
         if not known or len(known) < 2:
             return 0.0

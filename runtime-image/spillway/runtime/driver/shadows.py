@@ -2,6 +2,9 @@
 
 It is done before anybody needs to know, so that the first burst finds programs compiled and the machine warm, and again
 now and then, because costs drift. Whether slots have processed the records already does not matter: nothing is kept.
+
+Of an edge those frames are taken that nobody has trimmed yet: what has come within the last seconds, as if none of it
+had been processed. Should there be too little, it is looked for again.
 """
 
 from __future__ import annotations
@@ -17,14 +20,14 @@ from spillway.controllers.protocol.values import Partition
 from spillway.runtime.batch.ranges import Range, Result
 from spillway.runtime.batch.spark import LostError
 from spillway.runtime.batch.speed import Batch
-from spillway.runtime.driver.batching import Batching, tables
+from spillway.runtime.driver.batching import FRAME, Batching, tables
 from spillway.runtime.driver.hands import Hands
 from spillway.runtime.driver.positions import Positions
 from spillway.runtime.driver.standby import Runner
 from spillway.runtime.programs.program import Program
 
-# Records of each, in turn. The first compile programs and warm up, so nothing is learnt of them; then small ones and
-# large ones alternate, so that a line can be laid through them.
+# Records of each, in turn: rows of frames, where an edge is read. The first compile programs and warm up, so nothing is
+# learnt of them; then small ones and large ones alternate, so that a line can be laid through them.
 WARMING = 2
 SIZES = (1_000, 1_000, 1_000, 5_000, 1_000, 25_000, 5_000, 50_000)
 # Of a core, in the long run. What is known costs nothing until it is needed; more would be taken from the job.
@@ -94,11 +97,13 @@ class Shadows:
         """The last records that there are, as many of each partition."""
         places = [Partition(case.segment, number) for number in range(case.partitions)]
         bounds = self._positions.bounds([(place, case.topic) for place in places])
-        each = max(1, size // case.partitions)
+        # As long as nobody knows how full frames are, they are taken to be as full as batches make them.
+        weight = self._batching.weight(case.program.id) or FRAME
+        each = max(1, int(size / weight / case.partitions))
         given = [
             Range(place.number, max(begin, end - each), end, 0) for place, (begin, end) in bounds.items() if end > begin
         ]
-        there = sum(one.stop - one.start for one in given)
+        there = int(weight * sum(one.stop - one.start for one in given))
         if there < LEAST:
             return [], 0.0
         began = time.monotonic()
@@ -113,12 +118,12 @@ class Shadows:
         results, seconds = found
         self._busy = False
         program = case.program.id
-        if not results:
+        records = self._batching.weigh(program, case.program, results)
+        if not records:
             self._due[program] = time.monotonic() + AGAIN
             return
         done = self._done.get(program, 0)
         self._done[program] = done + 1
-        records = sum(result.messages for result in results)
         _log.info("%d records of %s as a shadow: %.0f ms", records, case.segment, seconds * 1e3)
         if done >= WARMING:
             self._batching.speed(program).learn(Batch(records, seconds))
