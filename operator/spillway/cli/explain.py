@@ -56,7 +56,5 @@ def _asked(place: Place) -> Account:
         to = "record" if segment.paradigm is Paradigm.BATCH else "batch"
         names = accounts.operators(seen).get(segment.name)
         if names:
-            answers[segment.name] = place.driver.switch(
-                names[:1], "record" if to == "record" else "batch", dry_run=True
-            )
+            answers[segment.name] = place.driver.switch(names, "record" if to == "record" else "batch", dry_run=True)
     return accounts.account(seen, news, deciding, answers)

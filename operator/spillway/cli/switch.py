@@ -30,7 +30,10 @@ DONE, REFUSED, LEFT = 0, 1, 130
 def switch(
     job: options.Job,
     operators: Annotated[
-        str, typer.Option("--operators", metavar="NAMES", help="These, separated by commas, and all fused with them.")
+        str,
+        typer.Option(
+            "--operators", metavar="NAMES", help="These, separated by commas; a program with others is split there."
+        ),
     ],
     to: Annotated[To, typer.Option("--to", help="In micro-batches, or record by record.")],
     namespace: options.Namespace = None,
@@ -43,6 +46,9 @@ def switch(
     output: options.Output = options.Format.TEXT,
 ) -> None:
     """Run operators of a running job in micro-batches, or record by record again.
+
+    To batches go exactly the operators that are named: where they are a part of a program, it is split at their ends.
+    Back comes the whole program, as one again.
 
     Waits until they do, for 30 s at most. What is decided goes on: they come back from batches by themselves when
     record by record has been the better for a while; `paradigm` in the manifest pins them.

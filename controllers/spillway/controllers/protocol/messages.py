@@ -76,7 +76,7 @@ class Fenced(FromLeader, frozen=True):
     owner: Owner
 
 
-class Segment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Segment(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A segment as it is planned.
 
     Attributes:
@@ -88,6 +88,8 @@ class Segment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         parallelism: slots, or executor cores.
         frame: b_out, records in a frame of its outputs.
         deadlines: by output that is read, seconds after its first record at which a frame leaves at the latest.
+        whole: where it is a part of a segment that was split for batches, the operators of that segment, its head
+            first: they are one program again when it comes back. Empty where nothing was split.
     """
 
     name: Name
@@ -98,6 +100,7 @@ class Segment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     parallelism: Count
     frame: Annotated[int, msgspec.Meta(ge=1, le=2**31)] = 1
     deadlines: Annotated[tuple[tuple[Name, Seconds], ...], msgspec.Meta(max_length=1000)] = ()
+    whole: Annotated[tuple[Name, ...], msgspec.Meta(max_length=1000)] = ()
 
 
 class Plan(FromLeader, frozen=True):

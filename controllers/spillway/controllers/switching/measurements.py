@@ -55,6 +55,7 @@ class Node:
 
     `batchable` is False where a pin (`paradigm: record`) or its state (merges, joins with partitioned tables) forbids
     batches. `pinned` is what the manifest says; `auto` leaves the decision to us. `selectivity` is λ, None if unknown.
+    `part` says in words where it is split, if only a part of it goes to batches; empty where all of it does.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Node:
     pinned: Paradigm = Paradigm.AUTO
     batchable: bool = True
     selectivity: float | None = None
+    part: str = ""
 
     @property
     def is_head(self) -> bool:

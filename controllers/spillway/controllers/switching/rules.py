@@ -136,11 +136,12 @@ def _to_batch(observation: Observation, case: _Case, beyond: bool) -> Verdict:
         Alternative("record by record", f"{by_record} for a record that arrives now, and {by_batch} in batches"),
         Alternative("only scaling out", "new workers need seconds to start, and the queue grows meanwhile"),
     )
+    parts = "".join(f"; {observation[one].part}" for one in operators if observation[one].part)
     return Verdict(
         name,
         Action.TO_BATCH,
         reason,
-        f"to batches: {', '.join(operators)}; {why}",
+        f"to batches: {', '.join(operators)}; {why}{parts}",
         operators,
         case.inputs,
         lost,
@@ -167,7 +168,8 @@ def _refusal(observation: Observation, case: _Case) -> Verdict | None:
         if observation.can_grow
         else (Instead.SHED, "no more workers may be had; shed, or raise workers.max")
     )
-    sentence = f"refused: batches for `{name}`, {why}; {what}"
+    part = f"; {observation[name].part}" if observation[name].part else ""
+    sentence = f"refused: batches for `{name}`, {why}{part}; {what}"
     lost = (Alternative("batches", why), Alternative("waiting", _COSTS_OF_WAITING))
     return Verdict(name, Action.REFUSE, reason, sentence, (), case.inputs, lost, instead)
 

@@ -92,6 +92,7 @@ class Stay:
     Attributes:
         segment: at work.
         operators: all of them.
+        whole: where it is a piece of a program that was split for batches, all operators of that.
         runs: the paradigm.
         since: when the last of its partitions got there; None if that is longer ago than the driver remembers.
         why: as one sentence; empty where nothing was switched.
@@ -104,6 +105,7 @@ class Stay:
 
     segment: observation.Segment
     operators: tuple[str, ...]
+    whole: tuple[str, ...]
     runs: Paradigm
     since: float | None
     why: str
@@ -167,6 +169,7 @@ def _stays(
     seen: Observation, news: Sequence[Decision], deciding: Deciding, answers: Mapping[str, SwitchAnswer]
 ) -> Iterator[Stay]:
     of = operators(seen)
+    wholes = {one.name: one.whole for one in seen.plan.segments} if seen.plan else {}
     for segment in seen.segments:
         names = of.get(segment.name, (segment.name,))
         since, why = _since(segment, names, seen.moves, news)
@@ -175,7 +178,7 @@ def _stays(
         answer = answers.get(segment.name)
         possible = None if answer is None else bool(answer.operators)
         yield Stay(
-            segment, names, segment.paradigm, since, why, verdict, numbers,
+            segment, names, wholes.get(segment.name, ()), segment.paradigm, since, why, verdict, numbers,
             possible, "" if answer is None or possible else answer.sentence,
             _better(segment.paradigm, numbers) if numbers is not None else "",
         )  # fmt: skip

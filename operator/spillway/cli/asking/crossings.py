@@ -24,7 +24,8 @@ class Crossing:
 
     Attributes:
         to: the paradigm.
-        segments: those that change, with how many partitions each has.
+        operators: those that change it. Where they are a part of a program, that is split, or one again.
+        segments: those that have them, with how many partitions each has.
         moves: of their partitions, so far, in the order in which they were done.
         seconds: since it was asked for.
         arrived: whether all of it runs there.
@@ -32,6 +33,7 @@ class Crossing:
     """
 
     to: Paradigm
+    operators: tuple[str, ...]
     segments: Mapping[str, int]
     moves: tuple[Move, ...] = ()
     seconds: float = 0.0
@@ -65,7 +67,7 @@ def begun(seen: Observation, operators: tuple[str, ...], to: Paradigm) -> Crossi
     """A switch that was asked for just now."""
     planned = seen.plan.segments if seen.plan else ()
     mine = {one.name: one.partitions for one in planned if not set(one.operators).isdisjoint(operators)}
-    return Crossing(to, mine)
+    return Crossing(to, operators, mine)
 
 
 def runs(seen: Observation, operators: tuple[str, ...], to: Paradigm) -> bool:
@@ -76,9 +78,12 @@ def runs(seen: Observation, operators: tuple[str, ...], to: Paradigm) -> bool:
 
 def further(before: Crossing, seen: Observation, since: float, seconds: float) -> Crossing:
     """How far it is by now; `since` is when it was asked for, by the driver's clock."""
+    if _is_planned(seen, before):  # in segments that may be others than those before
+        before = dataclasses.replace(before, segments=begun(seen, before.operators, before.to).segments)
     known = dict.fromkeys((*before.moves, *(move for move in seen.moves if _belongs(move, before, since))))
     mine = [segment for segment in seen.segments if segment.name in before.segments]
     arrived = bool(mine) and all(segment.paradigm is before.to and not segment.moving for segment in mine)
+    arrived = arrived and _is_rolled_out(seen)
     problem = "" if arrived else next((c.message for c in seen.conditions if _hinders(c.type, c.reason)), "")
     return dataclasses.replace(before, moves=tuple(known), seconds=seconds, arrived=arrived, problem=problem)
 
@@ -121,4 +126,10 @@ def _hinders(kind: str, reason: str) -> bool:
 
 def _is_planned(seen: Observation, crossing: Crossing) -> bool:
     planned = seen.plan.segments if seen.plan else ()
-    return all(one.paradigm is crossing.to for one in planned if one.name in crossing.segments)
+    mine = [one for one in planned if not set(one.operators).isdisjoint(crossing.operators)]
+    return bool(mine) and all(one.paradigm is crossing.to for one in mine)
+
+
+def _is_rolled_out(seen: Observation) -> bool:
+    """Whether every partition runs the program that is planned: a program that is one again may still have to begin."""
+    return all(one.status for one in seen.conditions if one.type == "RollOut")

@@ -97,6 +97,9 @@ class _Drawing:
         found: list[RenderableType] = []
         if len(stay.operators) > 1:
             found.append(Text(terminal.clean(f"{', '.join(stay.operators)}, as one program"), "dim"))
+        if stay.whole:
+            rest = ", ".join(name for name in stay.whole if name not in stay.operators)
+            found.append(Text(terminal.clean(f"split from {rest} until that is one program with it again"), "dim"))
         if stay.why:
             found.append(Text(terminal.clean(f"because {_cause(stay.why)}")))
         if stay.numbers is not None:
@@ -224,7 +227,7 @@ def _stay(stay: Stay) -> dict[str, Any]:
     n, segment = stay.numbers, stay.segment
     return {
         "name": segment.name,
-        "operators": list(stay.operators),
+        "operators": list(stay.operators), "whole": list(stay.whole),
         "paradigm": str(stay.runs),
         "since": None if stay.since is None else moment(stay.since),
         "why": stay.why,

@@ -1,10 +1,13 @@
 """What records cost, and how many come of one: as it is believed, corrected by what is measured. Pure.
 
-Planning speaks of segments here: what is fused stays fused while a job runs. What a segment is measured to cost is
-kept as a factor on what was believed, because time is measured for a segment as a whole, and planning wants it divided
-into records and frames:
+Planning speaks of segments here: what is fused stays fused while a job runs, but for bursts in which a part of it is in
+batches. What a segment is measured to cost is kept as a factor on what was believed, because time is measured for a
+segment as a whole, and planning wants it divided into records and frames:
 
     factor = what a record takes of a slot / what the plan said it would, times the factor of that plan
+
+Of a segment that may be split, what would stay with slots is its share of the time that was measured operator by
+operator while it was whole, and reading an edge; once it was split, what its pieces took.
 """
 
 from __future__ import annotations
@@ -20,7 +23,9 @@ from spillway.controllers.planning.plan import Plan
 from spillway.controllers.planning.problem import Problem, Traits
 from spillway.controllers.protocol import messages
 from spillway.model.operators import Paradigm
-from spillway.runtime.driver.observing import Work
+from spillway.runtime.driver.observing import Rates, Work
+from spillway.runtime.driver.splitting import Part
+from spillway.runtime.programs.program import Program
 from spillway.simulation import jobs
 
 # Seconds over which costs are smoothed: timing 1 record in 64 is off by some per cent, over five seconds by below one.
@@ -32,6 +37,8 @@ BUSY = 0.02  # of a slot; what is measured of less work is mostly its error
 # Seconds of work that wait in front of a segment whose slots do all that they can, and for how long they have: rates
 # are over two seconds, and what was before must not count.
 WAITS, LONG = 0.25, 2.5
+# Seconds of a slot to take a row from a frame, as long as nobody has measured what reads that edge.
+ROW = 2e-6
 SAME = 0.01  # costs that differ by less are the same: a plan with headroom does not depend on a per cent
 
 
@@ -47,6 +54,7 @@ class Beliefs:
         self._seen_busy: set[str] = set()
         self._pressed: dict[str, float] = {}  # since when
         self._reached: dict[str, float] = {}
+        self._whole: dict[str, Work] = {}  # what segments did last when they had something to do
         self._known = self._problem
         self._made_with: dict[str, float] = {}
         self._gained_with: dict[str, float] = {}
@@ -82,6 +90,7 @@ class Beliefs:
                 continue
             share = 1 - math.exp(-max(0.0, seconds) / (LEARN_SOON if work.busy >= MUCH else LEARN))
             each = 1 / cost
+            self._whole[name] = work
             if work.busy >= MUCH:
                 self._seen_busy.add(name)
             elif name in self._seen_busy and each < self._each[name]:
@@ -132,6 +141,32 @@ class Beliefs:
                     amounts[reader] = amounts.get(reader, 0.0) + amounts[node.name] * float(output.selectivity)
         return (seconds, frozenset(amounts)) if seconds > 0 else None
 
+    def rest(self, name: str, part: Part) -> tuple[float, frozenset[str]] | None:
+        """What slots have to do for one record of a segment of which a part is in batches, with all that comes of it.
+
+            c(rest) = sum over pieces p that stay of (records of p for one of s) · c_p + what is behind s
+
+        None where nothing is known of one of them. See `through`.
+        """
+        through, each, work = self.through(name), self.each(name), self._whole.get(name)
+        if through is None or each is None or work is None:
+            return None
+        seconds, theirs = through
+        stay = [program for one, program in part.programs.items() if not set(part.operators) >= _names(program)]
+        spent = math.fsum(_spent(flow) for flow in work.flows.values())
+        mine = 0.0
+        for program in stay:
+            reads = work.flows.get(program.steps[0].name) if program.steps and program.name != name else None
+            rows = reads.came / work.came if reads is not None else 1.0
+            if program.name in self._each and program.name != name:
+                mine += rows / self._each[program.name]
+            elif spent > 0:
+                share = math.fsum(_spent(work.flows.get(label, Rates())) for label in _labels(program)) / spent
+                mine += share / each + rows * ROW
+            else:
+                return None
+        return max(0.0, seconds - 1 / each) + mine, theirs | {program.name for program in stay}
+
     def _believed(self, name: str) -> float | None:
         found = next((one for one in self._planned.segments if one.name == name), None) if self._planned else None
         each = found.load.capacity / found.parallelism if found else 0.0
@@ -152,6 +187,21 @@ class Beliefs:
             for output in dearer.outputs
         )
         return dataclasses.replace(dearer, outputs=outputs)
+
+
+def _names(program: Program) -> set[str]:
+    return {step.name for step in program.steps}
+
+
+def _labels(program: Program) -> set[str]:
+    """Of all that a program does but for reading."""
+    ways = {edge.label for edge in program.edges} | {output.label for output in program.outputs}
+    return _names(program) | ways
+
+
+def _spent(flow: Rates) -> float:
+    """Seconds per second that one place of a program takes."""
+    return flow.came * (flow.cost or 0.0)
 
 
 def _smoothed(before: float | None, now: float, share: float) -> float:

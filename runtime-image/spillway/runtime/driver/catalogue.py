@@ -24,6 +24,8 @@ class Catalogue:
         self._by_hash: dict[str, Program] = {}
         self.shapes: Mapping[str, Shape] = {}
         """By the hash that the log knows a program by."""
+        self.tried: Mapping[str, Program] = {}
+        """Pieces that segments may be split into, by name: what the head of one would do in batches is measured."""
 
     def learn(self, state: log.State) -> None:
         """Take in the plans of the log; others are forgotten."""
@@ -49,7 +51,8 @@ class Catalogue:
 
     def program(self, name: str) -> Program | None:
         """A program by its hash."""
-        return self._by_hash.get(name)
+        found = self._by_hash.get(name)
+        return found or next((program for program in self.tried.values() if program.id == name), None)
 
     def input(self, state: log.State, place: Partition) -> str:
         """The topic that a partition is of."""

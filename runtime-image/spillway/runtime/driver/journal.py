@@ -85,11 +85,11 @@ class Journal:
             return
         if message.takeover:
             kind = MoveKind.TAKEOVER
+        elif (holding.owner.slot == ENGINE) != (message.owner.slot == ENGINE):
+            kind = MoveKind.SWITCH  # also with another program, where a segment is split, or is one again
+            why = {place: reason} if (reason := switched.get(place.segment)) else None
         elif holding.program != message.program:
             kind = MoveKind.PROGRAM  # also of one that rested meanwhile, so that its edge could be emptied
-        elif (holding.owner.slot == ENGINE) != (message.owner.slot == ENGINE):
-            kind = MoveKind.SWITCH
-            why = {place: reason} if (reason := switched.get(place.segment)) else None
         else:
             kind = MoveKind.RESIZE
         pause = None if stopped is None else max(0.0, (at - stopped) * 1e3)

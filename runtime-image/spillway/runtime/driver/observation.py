@@ -43,6 +43,7 @@ class PlannedSegment(msgspec.Struct, frozen=True):
         deadlines: by edge, seconds after its first record at which a frame leaves at the latest.
         program: the hash of what it runs.
         partitions: of its input.
+        whole: where a program was split for batches, all of its operators; this is a piece of it.
     """
 
     name: str
@@ -53,6 +54,7 @@ class PlannedSegment(msgspec.Struct, frozen=True):
     deadlines: dict[str, float]
     program: str
     partitions: int
+    whole: tuple[str, ...] = ()
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -335,7 +337,8 @@ class SwitchOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         version: of this format.
-        operators: these, and all that are fused with them.
+        operators: to batches exactly these go, and a program of which they are a part is split; back come all that
+            were fused with them.
         to: batch, or record.
         dry_run: only say what would be done.
     """

@@ -36,6 +36,7 @@ def plan(state: log.State) -> observation.Plan | None:
             dict(one.deadlines),
             one.program,
             one.partitions,
+            one.whole,
         )
         for one in state.plan.segments
     )
