@@ -33,6 +33,8 @@ def _lines(asked: argparse.Namespace) -> Iterator[latency.Line]:
         return live.standby(asked.rounds, _say_progress)
     if asked.what == "shadow":
         return live.shadow(asked.share, asked.rounds, asked.only, _say_progress)
+    if asked.what == "refusal":
+        return live.refusal(asked.rounds, _say_progress)
     return latency.main(asked.seconds, _say_progress)
 
 
@@ -43,12 +45,16 @@ def _parser() -> argparse.ArgumentParser:
         "  paradigms  processor time of a record in both paradigms, by job and size (some minutes)\n"
         "  latency    what a batch takes in a local Spark, and what that takes (a minute)\n"
         "  standby    how long a switch takes, with a warm Spark and with none (two minutes)\n"
-        "  shadow     whether batches take what was predicted of them (some minutes)",
+        "  shadow     whether batches take what was predicted of them (some minutes)\n"
+        "  refusal    what is decided in a burst that batches can't help with (a minute)",
         epilog="Example:   python -m spillway.bench.batch paradigms --share 0.2 --rounds 1",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     found.add_argument(
-        "what", choices=("paradigms", "latency", "standby", "shadow"), metavar="WHAT", help="one of the above"
+        "what",
+        choices=("paradigms", "latency", "standby", "shadow", "refusal"),
+        metavar="WHAT",
+        help="one of the above",
     )
     found.add_argument("--share", type=float, default=1.0, help="of the records that are run through each job [1]")
     found.add_argument("--only", default="", help="cases with this in their names, such as 'grep' [all]")

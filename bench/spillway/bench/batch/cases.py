@@ -56,6 +56,15 @@ operators:
 outputs:
   - {name: result, input: counts, topic: out}
 """
+# Nothing that batches could do better: a Python function for each record, whose result nobody adds up.
+_OPAQUE = """
+streams:
+  - {name: lines, topic: in, format: raw, columns: "line string"}
+operators:
+  - {name: scored, input: lines, python: {function: "opaque:score", as: map, returns: "score bigint"}}
+outputs:
+  - {name: result, input: scored, topic: out}
+"""
 # Events in a millisecond of event time: a burst of a hundred thousand a second.
 EACH_MS = 100
 PADDING = ' "padding": "'  # of an ad event, to make it as large as wanted: a column that the job doesn't have
@@ -116,6 +125,13 @@ def _grep(size: int, count: int) -> Case:
 def _views(size: int, count: int) -> Case:
     cut = {"views": ("views", "fields"), "counts": ("counts",)}
     return Case(f"ad views, {size} bytes", record_jobs.Case(_VIEWS, "", cut), "views", "counts", size, count)
+
+
+def opaque() -> Case:
+    """A job on which batches don't win."""
+    return Case(
+        "opaque function, 100 bytes", record_jobs.Case(_OPAQUE, "", {"scored": ("scored",)}), "scored", "", 100, 20_000
+    )
 
 
 def cases(share: float = 1.0) -> list[Case]:

@@ -5,6 +5,9 @@ one that has to be started first (`execution.executors.min: 0`).
 
 `shadow`: shadow calibration says what a batch of so many records will take. Then so many records wait that batches of
 all sizes come, and each is held against that.
+
+`refusal`: a burst on a job whose records each need a Python function. Batches are no help there, so nothing may be
+switched, and the decision has to say why.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from typing import Any, NamedTuple, TypeVar
 from spillway.bench.batch import cases
 from spillway.bench.batch.cases import Case, Run
 from spillway.bench.batch.latency import Line
+from spillway.bench.lines import Feeder
 from spillway.bench.record import processes, systems
 from spillway.bench.record.deployed import Deployed
 from spillway.local.driver import Driver, DriverError
@@ -31,7 +35,8 @@ PATIENCE = 120.0
 LOOK = 0.02
 FEW = 4_000  # records that are there from the start, for the shadows to run over
 SETTLED = 12.0  # seconds of shadows before they are believed
-SECONDS = 6.0  # of work that waits, by what was predicted
+SECONDS = 6.0  # of work that waits, by what was predicted; and of a burst
+BURST = 1.5  # times what slots can do
 LARGE = 0.2  # of the largest batch; smaller ones are mostly what every batch takes, whatever its size
 WITHIN = 0.2
 
@@ -78,6 +83,32 @@ def shadow(share: float, rounds: int, only: str, done: Callable[[str], None]) ->
             verdict = "reached" if abs(middle - 1) <= WITHIN else "missed"
             span = f"[{min(ratios):.2f} to {max(ratios):.2f}]"
             yield Line(f"{case.name}: predicted seconds / seen", f"{middle:.2f} {span}, within {WITHIN:.0%}: {verdict}")
+
+
+def refusal(rounds: int, done: Callable[[str], None]) -> Iterator[Line]:
+    """What was decided in a burst that batches can't help with."""
+    case = cases.opaque()
+    with systems.broker() as bootstrap:
+        for number in range(rounds):
+            with _deployed(case, bootstrap, warm=True) as (_, run, driver):
+                _until(lambda driver=driver: _predicted(driver, case.head))  # type: ignore[misc]
+                time.sleep(SETTLED)
+                slots = _until(lambda driver=driver: driver.capacities(case.head).get("P_D"))  # type: ignore[misc]
+                done(f"round {number + 1} of {rounds}: {driver.capacities(case.head)}")
+                processes.fresh(_pour, bootstrap, run.source, slots * BURST, SECONDS)
+                told = [one for one in driver.decisions() if one["part"] == "switching"]
+            refused = [one for one in told if str(one["reason"]).startswith("Batches")]
+            switched = [one for one in told if one.get("action") == "ToBatch"]
+            kept = "nothing was switched" if not switched else f"MISSED: {switched[0]['sentence']}"
+            yield Line(
+                f"burst of {BURST:.0%} of {slots:.0f}/s on {case.name}",
+                f"{kept}; {refused[-1]['sentence'] if refused else 'MISSED: no decision says why'}",
+            )
+
+
+def _pour(bootstrap: str, topic: str, rate: float, seconds: float) -> None:
+    """A load, in a process of its own."""
+    Feeder(bootstrap, topic).pour(rate, seconds, time.time())
 
 
 @contextlib.contextmanager
