@@ -65,7 +65,7 @@ def switching(file: Path, start: Callable[[], Runner] = Inline) -> None:
     def order() -> None:
         ways: tuple[Literal["batch", "record"], ...] = ("batch", "record")
         for to in itertools.cycle(ways):
-            process._order(SwitchOrder(VERSION, ("words", "copies"), to))  # noqa: SLF001
+            process._order(SwitchOrder(VERSION, ("words", "real-words", "copies"), to))  # noqa: SLF001
             time.sleep(SWITCH)
 
     threading.Thread(target=order, daemon=True).start()

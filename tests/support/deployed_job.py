@@ -35,7 +35,7 @@ class Deployed:
         document["spec"]["kafka"] = {"bootstrapServers": [broker.bootstrap]}
         self.file.write_text(json.dumps(document))
         spec = document["spec"]
-        self._access = access = Access(kafka.Kafka(bootstrap_servers=(broker.bootstrap,)))
+        self.access = access = Access(kafka.Kafka(bootstrap_servers=(broker.bootstrap,)))
         names = [one["topic"] for part in ("streams", "tables", "outputs") for one in spec.get(part, [])]
         admin.create(clients.admin(access), [Topic(name, partitions) for name in names])
         self.names = Names(f"{document['metadata'].get('namespace', 'default')}.{document['metadata']['name']}.")
@@ -44,11 +44,13 @@ class Deployed:
         self.processes: dict[str, Process] = {}
         self._producer = Producer(kafka_records.client(broker.bootstrap, **{"linger.ms": 5}))
 
-    def start(self, what: str, *options: str) -> None:
-        """`driver`, or `worker`."""
+    def start(self, what: str, *options: str, script: str = "", environment: Mapping[str, str] | None = None) -> None:
+        """`driver`, or `worker`; or what a script of a test makes of it."""
         given = ["--job", str(self.file), "--port", str(self._port) if what == "driver" else "0", *options]
-        command = [sys.executable, "-P", "-m", f"spillway.runtime.{what}", *given]
-        self.processes[what] = Process(command, self._folder / f"{what}.log", folder=self._folder)
+        how = [str(Path(__file__).with_name(script))] if script else ["-P", "-m", f"spillway.runtime.{what}"]
+        command = [sys.executable, *how, *given]
+        log = self._folder / f"{what}.log"
+        self.processes[what] = Process(command, log, folder=self._folder, environment=environment)
 
     def kill(self, what: str) -> None:
         """End a process as a crash would."""
@@ -78,8 +80,11 @@ class Deployed:
         return next(one for one in self.told.segments if one.name == name)
 
     def switch(self, operator: str, to: Literal["batch", "record"]) -> SwitchAnswer:
-        """Ask for a switch, and wait until the segment is there."""
-        found = self.client.switch([operator], to)
+        """Ask for a switch of the whole segment that begins with an operator, and wait until it is there."""
+        plan = self.told.plan
+        assert plan is not None
+        segment = next(one for one in plan.segments if one.name == operator)
+        found = self.client.switch(segment.operators, to)
         assert found.done, found.sentence
         self.until(lambda: str(self.segment(operator).paradigm) == to)
         return found
@@ -93,7 +98,7 @@ class Deployed:
     def last(self, topic: str, key: str, column: str) -> dict[Any, Any]:
         """By key, the last row that came out."""
         found: dict[Any, Any] = {}
-        reader = clients.restorer(self._access, "test")
+        reader = clients.restorer(self.access, "test")
         try:
             count = len(reader.list_topics(topic, timeout=10).topics[topic].partitions)
             for _, messages, _ in scans.whole(reader, [(topic, number) for number in range(count)]):

@@ -131,7 +131,10 @@ class RangedJob(LoneJob):
         batches, again: how many there were, and how many of them a second time.
         edges, edges_again: the same, of those over frames.
         origins: what the driver knows.
+        slots_die: whether slots die, too.
     """
+
+    slots_die = True
 
     def __init__(
         self,
@@ -142,9 +145,14 @@ class RangedJob(LoneJob):
         combine: bool = True,
         share: float = 0.5,
         functions: Mapping[str, Function] | None = None,
+        exactly: bool = False,
     ) -> None:
-        """`share` of what can be a batch is one; `combine`: where rows can be added up first, half of them are."""
+        """`share` of what can be a batch is one; `combine`: where rows can be added up first, half of them are.
+
+        `exactly`: outputs of batches are sent together with positions.
+        """
         super().__init__(spec, segments, inputs, functions=functions)
+        self._exactly = exactly
         self._combine, self._share = combine, share
         self._barriers: dict[tuple[str, int], int] = {}
         self.batches = self.again = self.edges = self.edges_again = 0
@@ -155,7 +163,7 @@ class RangedJob(LoneJob):
         while waiting := [where for where in self.places if self._busy(where)]:
             for where in dice.sample(waiting, min(3, len(waiting))):
                 self._piece(where, dice, crashes, commits)
-        super().run(dice, crashes=crashes, commits=commits)
+        super().run(dice, crashes=crashes if self.slots_die else 0.0, commits=commits)
 
     def crash(self, where: tuple[str, int]) -> None:
         """Until it has passed what the dead may have sent, the heir adds nothing up.
@@ -173,7 +181,7 @@ class RangedJob(LoneJob):
         program = self.loops[name].program
         others = {name: loop.program for name, loop in self.loops.items()}
         aims = combining.aims(program, others) if combine else {}
-        return Order(NOWHERE, Names("test.job."), self.width, program, aims, frame)
+        return Order(NOWHERE, Names("test.job."), self.width, program, aims, frame, exactly=self._exactly)
 
     def ran(self, name: str, result: Result) -> None:
         """A range was worked on, and nothing of that is stored."""
@@ -202,7 +210,7 @@ class RangedJob(LoneJob):
         if dice.random() < commits:
             self.deliver(lone_job.sent(place.task, whole=True))
             self.commit(where)
-        if dice.random() < crashes:
+        if dice.random() < crashes and self.slots_die:
             self.crash(where)
 
     def _batches(self, where: tuple[str, int], dice: random.Random, crashes: float) -> None:
@@ -259,7 +267,8 @@ class RangedJob(LoneJob):
                 self.origins.begin(Partition(*where), epoch)
                 self.origins.ahead()
         self.deliver(sends)
-        for change in result.changes:
-            self.logs.setdefault((change.topic, change.partition), []).append((change.key, change.value))
+        for change in (*result.outputs, *result.changes):
+            where_to = (change.topic, max(0, change.partition))
+            self.logs.setdefault(where_to, []).append((change.key, change.value))
         self.origins.stored(name, result.changes)
         return epoch

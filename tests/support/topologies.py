@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import datetime
 import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -17,6 +18,10 @@ Rows = list[Row]
 COLUMNS = "k string, a bigint, b bigint, w string"
 NAMES = ("k", "a", "b", "w")
 LABELS = {"p": "one", "q": "two", "P": "three"}
+# Where events have times: what some labels are from a time on, in milliseconds.
+LATER = [(700, "q", "deux"), (1500, "p", "uno"), (1500, "r", "cuatro"), (2600, "q", "dos")]
+TIME = "_time"  # of an event, in milliseconds; passed on to what becomes of it
+WINDOW = 1000
 
 
 def _add(*numbers: int | None) -> int | None:
@@ -92,6 +97,24 @@ def _more(row: Row) -> Rows:
     return [{"more": "x", "total": _add(row["total"], row["n"]), "k": row["k"], "n": row["n"]}]
 
 
+def _dated(row: Row, upto: int | None = None) -> Rows:
+    upto = row[TIME] if upto is None else upto
+    versions = dict(LABELS) | {k: label for time, k, label in LATER if time <= upto}
+    return [{**row, "w": versions[row["k"]]}] if row["k"] in versions else []
+
+
+def _newest(row: Row) -> Rows:
+    return _dated(row, LATER[-1][0])
+
+
+# The same where events have times.
+TIMED: list[tuple[list[dict[str, Any]], Callable[[Row], Rows]]] = [
+    *STREAMS[:-1],
+    (STREAMS[-1][0], _newest),  # all of the table is there before the first record
+    ([{"join": {"table": "labels", "by": ["k"]}}, {"select": ["k", "a", "b", "label as w"]}], _dated),
+]
+
+
 # What a table may go through.
 TABLES: list[tuple[dict[str, Any], Callable[[Row], Rows]]] = [
     ({"filter": "n > 2"}, lambda r: [r] if r["n"] > 2 else []),
@@ -107,6 +130,23 @@ def counted(rows: Rows) -> Rows:
     for row in rows:
         groups.setdefault(row["k"], []).append(row)
     return [{"k": k, "n": len(many), "total": _sum(row["a"] for row in many)} for k, many in groups.items()]
+
+
+def windowed(rows: Rows) -> Rows:
+    """The same in windows of a second."""
+    groups: dict[int, Rows] = {}
+    for row in rows:
+        groups.setdefault(row[TIME] // WINDOW * WINDOW, []).append(row)
+    return [
+        {**one, "window_start": stamp(start), "window_end": stamp(start + WINDOW)}
+        for start, some in groups.items()
+        for one in counted(some)
+    ]
+
+
+def stamp(milliseconds: int) -> str:
+    """A time as outputs have it."""
+    return datetime.datetime.fromtimestamp(milliseconds / 1000, datetime.UTC).isoformat().replace("+00:00", "Z")
 
 
 def _sum(values: Any) -> int | None:
@@ -158,11 +198,15 @@ class Topology:
         found: dict[str, Rows] = {"events": events}
         for name, compute in self.compute.items():
             found[name] = compute(found)
-        return {output["name"]: found[output["input"]] for output in self.outputs}
+        return {output["name"]: [_untimed(row) for row in found[output["input"]]] for output in self.outputs}
 
 
-def topology(dice: random.Random, size: int) -> Topology:
-    """A topology with so many choices."""
+def _untimed(row: Row) -> Row:
+    return {name: value for name, value in row.items() if name != TIME}
+
+
+def topology(dice: random.Random, size: int, *, timed: bool = False) -> Topology:
+    """A topology with so many choices; `timed`: events have times, so there are windows too, and labels that change."""
     made = Topology()
     streams, tables = ["events"], list[str]()
 
@@ -173,14 +217,18 @@ def topology(dice: random.Random, size: int) -> Topology:
         return name
 
     def each(source: str, step: Callable[[Row], Rows]) -> Compute:
-        return lambda found: [result for row in found[source] for result in step(row)]
+        def compute(found: Mapping[str, Rows]) -> Rows:
+            rows = [(row, result) for row in found[source] for result in step(row)]
+            return [{**result, TIME: row[TIME]} if TIME in row else result for row, result in rows]
+
+        return compute
 
     for _ in range(size):
         choice = dice.random()
         # New ones are read more often: chains, not only stars.
         source = dice.choice(streams[-2:] + streams)
         if choice < 0.6:
-            parts, step = dice.choice(STREAMS)
+            parts, step = dice.choice(TIMED if timed else STREAMS)
             for part in parts[:-1]:
                 source_name = add(part, each(source, lambda row: [row]), input=source)
                 # What stands between has other columns; nobody else reads it.
@@ -192,6 +240,11 @@ def topology(dice: random.Random, size: int) -> Topology:
             streams.append(add({"filter": "coalesce(b, 0) < 9"}, _merged(both), inputs=both))
         elif choice < 0.85 or not tables:
             values = ["count(*) as n", "sum(a) as total"]
+            if timed and dice.random() < 0.5:
+                by = {"aggregate": {"by": ["k"], "window": {"size": f"{WINDOW}ms"}, "values": values}}
+                name = add(by, _of(source, windowed), input=source)
+                made.tables.add(name)
+                continue
             name = add({"aggregate": {"by": ["k"], "values": values}}, _of(source, counted), input=source)
             tables.append(name)
             made.tables.add(name)

@@ -54,11 +54,24 @@ def test_a_move_that_was_decided_counts_as_done_unless_it_fails() -> None:
 def test_what_shall_rest_has_no_slot_and_what_has_none_stays() -> None:
     aims = {P: Aim("x", runs=True), Q: Aim("y", runs=False)}
     change = Rollout(Reason.DONE, "", aims, frozenset(), ())
-    found = steering.targets(change, {P: THERE}, (), lambda _: False)
+    found = steering.targets(change, {P: THERE}, _nowhere, lambda _: False)
     assert found == {P: Target("w1.0", "x"), Q: Target(None, "y")}
-    assert steering.targets(change, {}, (), lambda _: False) == {Q: Target(None, "y")}
-    assert steering.targets(change, {P: THERE}, (P.segment,), lambda _: False)[P] == Target(ENGINE, "x")
-    assert steering.targets(change, {P: THERE}, (), lambda _: True) == {P: Target(None, "x"), Q: Target(None, "y")}
+    assert steering.targets(change, {}, _nowhere, lambda _: False) == {Q: Target(None, "y")}
+    assert steering.targets(change, {P: THERE}, _nowhere, lambda _: True) == {
+        P: Target(None, "x"),
+        Q: Target(None, "y"),
+    }
+
+
+@pytest.mark.parametrize(("program", "where"), [("x", ENGINE), ("y", "w1.0")])
+def test_only_a_program_that_can_goes_to_batches(program: str, where: str) -> None:
+    change = Rollout(Reason.ROLLING, "", {P: Aim(program, runs=True)}, frozenset(), ())
+    found = steering.targets(change, {P: THERE}, lambda place, one: (place, one) == (P, "x"), lambda _: False)
+    assert found == {P: Target(where, program)}
+
+
+def _nowhere(_: Partition, __: str) -> bool:
+    return False
 
 
 def test_advice_moves_nothing_for_the_balance_alone() -> None:

@@ -246,7 +246,7 @@ def test_it_only_asks_and_never_orders() -> None:
 
         assert driver.orders
         assert all(order.dry_run for order in driver.orders)
-        assert {order.operators for order in driver.orders} == {HEAD, ("counts",)}
+        assert {order.operators for order in driver.orders} == {("views", "fields", "joined"), ("counts",)}
 
 
 def test_nothing_of_what_a_driver_says_steers_the_terminal() -> None:

@@ -50,7 +50,8 @@ def state(holder: Owner) -> log.State:
         messages.Segment(name, (name,), program.id, Paradigm.RECORD, 1, 1) for name, program in of_plan().items()
     )
     program = of_plan()["both"].id
-    said = (Lead(1, "d"), Join(SLOT.slot, "a"), messages.Plan(1, 1, "{}", 1, segments))
+    spec = programs.spec(SPEC).model_dump_json(by_alias=True, exclude_none=True)
+    said = (Lead(1, "d"), Join(SLOT.slot, "a"), messages.Plan(1, 1, spec, 1, segments))
     return log.folded([*said, Assign(1, P, 1, holder, program, 0, takeover=True)])
 
 

@@ -70,6 +70,8 @@ Driver = Literal[
 
 Engine = Literal[
     "engine ready",  # its identity is its own, and nobody knows of it
+    "Prepared written",
+    "Released written",
     "Intent written",
     "batch begun",  # it is being run
     "batch ran",  # brokers have what came of it, and nobody was told

@@ -3,16 +3,18 @@
 Wherever that is done, it is done alike: the same loop, frames and partitioner as in a slot. What only the batch engine
 knows is handed in, and what has to be stored is handed back. A range that is worked on again, after a task has failed
 or a driver has died, gives the very same frames, byte by byte: what is taken at once depends on nothing but the range.
-Readers skip them as far as they have them. Outputs can repeat then, and dead letters, as after a crash of a slot.
+Readers skip them as far as they have them. Outputs can repeat then, and dead letters, as after a crash of a slot; where
+outputs must not, they are handed back instead, and whoever commits the positions sends them in the same transaction.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import operator
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -47,6 +49,7 @@ LETTERS = 10_000
 
 # In C: a call in Python for each message would be a tenth of what the cheapest programs take.
 _partition = operator.methodcaller("partition")
+_change: Callable[[Send], Change] = functools.partial(tuple.__new__, Change)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -83,6 +86,7 @@ class Order:
         tables: how far the tables are read that every owner has whole.
         repeat: of a shadow, how often each record is processed: so a few tell what many would cost.
         limit: seconds for one call of a user's function; then it is ended, and its record is a dead letter.
+        exactly: hand outputs back, instead of sending them.
     """
 
     access: Access
@@ -96,6 +100,7 @@ class Order:
     tables: tuple[Reach, ...] = ()
     repeat: int = 1
     limit: float = watch.LIMIT
+    exactly: bool = False
 
     @property
     def topic(self) -> str:
@@ -130,6 +135,7 @@ class Result:
         letters: dead letters.
         sent: messages that were sent, dead letters among them; of a shadow, that would have been.
         times: of all ranges that were worked on together.
+        outputs: that are to be sent with the position, if they were to be handed back.
     """
 
     number: int
@@ -139,6 +145,7 @@ class Result:
     rows: int
     sent: int
     times: Times
+    outputs: tuple[Change, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -191,7 +198,7 @@ def work(order: Order, given: Sequence[Range], tools: Tools) -> list[Result]:
     now = time.perf_counter()
     times = Times(now - began, reading, now - mark, time.process_time() - cpu)
     return [
-        Result(number, changes[number], mine.messages, mine.letters, mine.rows, mine.sent, times)
+        Result(number, changes[number], mine.messages, mine.letters, mine.rows, mine.sent, times, tuple(mine.outputs))
         for number, mine in works.items()
     ]
 
@@ -200,7 +207,7 @@ class _Work:
     """A range on its way. What `Caution` knows as a place."""
 
     def __init__(self, order: Order, given: Range, tools: Tools) -> None:
-        self._given, self._tools, self._shadow = given, tools, order.shadow
+        self._given, self._tools, self._shadow, self._exactly = given, tools, order.shadow, order.exactly
         self._program = order.program
         states = tools.replicas.states() if tools.replicas is not None else {}
         self.task = Task(tools.loop, states, given.number, given.epoch, order.names, order.width, tools.most)
@@ -213,6 +220,7 @@ class _Work:
             if (aim := order.aims.get(edge.label)) is not None
         }
         self._held: list[Send] = []
+        self.outputs: list[Change] = []
         self.messages = self.letters = self.sent = 0
         for key, value in given.origins:
             self.task.load(order.names.state(order.program.name), key, value)
@@ -266,7 +274,10 @@ class _Work:
     def _send(self, *, whole: bool) -> None:
         self._hand_over(self.task.frames(0.0, whole=whole))
         for _, some, _ in self.task.results():
-            self._hand_over(some)
+            if self._exactly:
+                self.outputs += map(_change, some)
+            else:
+                self._hand_over(some)
         letters = self.task.letters()
         self.letters += len(letters)
         self._held += letters

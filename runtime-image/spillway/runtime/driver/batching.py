@@ -24,7 +24,7 @@ from spillway.controllers.topics import Names
 from spillway.model.errors import SpillwayError
 from spillway.model.execution import Delivery
 from spillway.model.streamjob import Spec
-from spillway.runtime import commits, failpoints, task
+from spillway.runtime import clients, commits, failpoints, task
 from spillway.runtime.batch import combining, isolation, ranges
 from spillway.runtime.batch.jvm import Usage
 from spillway.runtime.batch.ranges import Order, Range, Result
@@ -39,6 +39,7 @@ from spillway.runtime.driver.origins import Changelogs, Origins
 from spillway.runtime.driver.positions import Positions
 from spillway.runtime.driver.standby import Runner, Standby
 from spillway.runtime.programs.program import Program
+from spillway.runtime.slots.outputs import Outputs
 from spillway.runtime.slots.trimming import EVERY as TRIM_EVERY
 from spillway.runtime.slots.trimming import Read, Trimmer
 
@@ -119,6 +120,8 @@ class Batching:
         self._trim_due: dict[Partition, float] = {}
         self._write: Write = lambda _: None
         self._code: Path | None = None
+        self._exactly = False
+        self._outputs: list[str] = []
         self._committer: Committer | None = None
         self._storing = threading.Lock()
         self.engine: Engine | None = None
@@ -139,13 +142,19 @@ class Batching:
 
     def lead(self, number: int) -> None:
         """Get ready to lead under this number: before anybody else can know of it, so that no fence is undone."""
-        self._committer = Committer(self._access, commits.identity(self._names.prefix, ENGINE, number))
+        batch = Outputs(self._access).batch(self._outputs) if self._outputs else clients.BATCH
+        self._committer = Committer(self._access, commits.identity(self._names.prefix, ENGINE, number), batch)
         self.engine = engine.of(number)
         failpoints.reached("engine ready")
 
-    def begin(self, write: Write, code: Path | None) -> None:
-        """`write` appends to the control log; `code` is where the user's functions are."""
+    def begin(self, write: Write, code: Path | None, spec: Spec) -> None:
+        """`write` appends to the control log; `code` is where the user's functions are.
+
+        With `delivery: exactly-once` outputs are sent in one transaction with the positions: by this process alone.
+        """
         self._write, self._code = write, code
+        self._exactly = spec.execution.delivery is Delivery.EXACTLY_ONCE
+        self._outputs = [output.topic for output in spec.outputs] if self._exactly else []
 
     def close(self) -> None:
         """End threads and Spark; what is not finished is for who leads next."""
@@ -163,8 +172,6 @@ class Batching:
             return "it keeps tables, and those stay where records are merged one by one"
         if any(state.operator is not None and state.operator.retention for state in program.states):
             return "what is late for a join with a retention depends on all that came before"
-        if program.outputs and spec.execution.delivery is Delivery.EXACTLY_ONCE:
-            return "its outputs have to be in one transaction with its positions"
         return ""
 
     @property
@@ -387,7 +394,8 @@ class Batching:
         segments = self._state.plan.segments if self._state.plan else ()
         frame = next((one.frame for one in segments if one.name == found.name), 1)
         aims = self._aims(found) if combined else {}
-        return Order(self._access, self._names, self._width(found), found, aims, max(frame, FRAME), self._code)
+        width, frame = self._width(found), max(frame, FRAME)
+        return Order(self._access, self._names, width, found, aims, frame, self._code, exactly=self._exactly)
 
     def _ran(self, running: Running, results: Sequence[Result]) -> None:
         failpoints.reached("batch ran")
@@ -407,7 +415,8 @@ class Batching:
 
     def _commit(self, effect: effects.Commit) -> None:
         running = self._running.get(effect.intent)
-        changes = [change for result in (running.results if running else ()) for change in result.changes]
+        results = running.results if running else ()
+        changes = [change for result in results for change in (*result.outputs, *result.changes)]
         positions = [
             Position(self._names.group(p.segment), self._catalogue.input(self._state, p), p.number, upto)
             for p, upto in effect.positions

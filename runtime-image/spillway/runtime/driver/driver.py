@@ -25,7 +25,7 @@ from spillway.model.operators import Paradigm
 from spillway.model.streamjob import Spec, StreamJob
 from spillway.runtime import clients
 from spillway.runtime.clients import Access
-from spillway.runtime.driver import observing, plans, steering, supply, switches
+from spillway.runtime.driver import observing, plans, splitting, steering, supply, switches
 from spillway.runtime.driver.batching import Batching
 from spillway.runtime.driver.catalogue import Catalogue
 from spillway.runtime.driver.changing import Changes
@@ -53,6 +53,7 @@ TICK = 0.2  # seconds, as `controllers.tick` is made for
 # Seconds that the loop waits for a message of the log. What hands have done is heard so much later: part of a takeover.
 WAIT = 0.02
 SOON = 0.002  # the same while a batch is on its way, of which each step waits for the one before
+TURN = 0.05  # seconds between two ticks while an edge is drained: its writers do nothing until that is done
 LOOK = 1.0  # seconds between two looks at the manifest
 AGAIN = 1.0  # seconds until a start that failed is tried again
 _MEANINGS = {str(reason): reason.meaning for reason in Cancelled}
@@ -120,13 +121,14 @@ class Driver:
         self.granted: int | None = None
         self._returning = 0  # the number of the plan that goes back to the one before
         self._next = self._looked = 0.0
+        self._splits: messages.Plan | None = None  # a plan that waits for topics of its pieces
         self._ordered: queue.SimpleQueue[Switched] = queue.SimpleQueue()
         self._telemetry = Telemetry(access, self.names)
         self.leading = Leading(access, self.names, f"driver-{uuid.uuid4()}", self._hands)
         self.recorder = Recorder(self.names, self.leading.send)
         standby = Standby(start)
         self.batching = Batching(access, self.names, self.catalogue, self.leading.positions, standby)
-        self.batching.begin(self.leading.write, files.code)
+        self.batching.begin(self.leading.write, files.code, job.spec)
         positions = self.leading.positions
         self.paradigms = Paradigms(self.batching, Shadows(self.batching, positions), positions)
         self.leading.begin(lambda place: self.catalogue.input(self.leading.state, place), self.batching.lead)
@@ -154,13 +156,16 @@ class Driver:
         What is decided goes on: a segment in batches comes back when record by record has been the better for a while.
         """
         told = self.batching.standby.told
-        standby = "" if told.state is StandbyState.WARM else told.problem or f"Spark is {told.state}"
+        cold = self.job.spec.execution.executors.min == 0 and self.batching.standby.possible
+        warm = told.state is StandbyState.WARM
+        standby = "" if warm or (cold and not told.problem) else told.problem or f"Spark is {told.state}"
         policy, plan = self.job.spec.policy, self.leading.state.plan
-        found, segments = switches.answer(
-            order, plan, self.paradigms.known, self.paradigms.cannot, policy.mode, standby
+        found, change = switches.answer(
+            order, plan, self.paradigms.known, self.paradigms.cuts.judged, policy.mode, standby
         )
         if found.done:
-            self._ordered.put(Switched(switches.Reason.ORDERED, found.sentence, segments, Paradigm(order.to)))
+            to = Paradigm(order.to)
+            self._ordered.put(Switched(switches.Reason.ORDERED, found.sentence, tuple(change), to, change))
             self._next = 0.0
         return found
 
@@ -171,6 +176,10 @@ class Driver:
         aim = self.change.aims.get(place) if self.change else None
         program = self.catalogue.program(aim.program) if aim else None
         return program is not None and self.supplies.found.stops(program)
+
+    def _batches(self, place: Partition, program: str) -> bool:
+        """Whether a partition is to run a program in batches."""
+        return self.paradigms.batches(place, self.catalogue.program(program), self.job.spec)
 
     def run(self, ended: Callable[[], bool], report: Callable[[Driver], None]) -> None:
         """Until it is told to end; `report` is called with each tick. Raises DeposedError if another one leads."""
@@ -258,7 +267,12 @@ class Driver:
             self.steersman.order(ordered)
             self._record(ordered, now)
         batched = self.paradigms.batched
-        self.paradigms.look(state, self.catalogue.planned(state), self.job.spec, seen)
+        if state.plan is not None:
+            self.paradigms.cuts.look(state.plan, self.job.spec)
+            parts = self.paradigms.cuts.possible.values()
+            self.catalogue.tried = {name: one for part in parts for name, one in part.programs.items()}
+        asked = self.steersman.asks
+        self.paradigms.look(state, self.catalogue.planned(state), self.job.spec, seen, asked=asked)
         for switched in self.paradigms.interrupted(batched, state):
             self.steersman.switched |= dict.fromkeys(switched.operators, switched.sentence)
             self._record(switched, now)
@@ -277,16 +291,33 @@ class Driver:
         change = rollout.decide(state, shapes, self._ends.known, self.seen.positions, self.leading.unsettled())
         self.change = change
         self.recorder.record("rollout", change, now)
+        if change.reason is rollout.Reason.DRAINING:
+            self._next = min(self._next, now + TURN)
         self._ends.ask(change.asks, lambda place: self.catalogue.input(state, place), self.leading.positions)
         policy = self.job.spec.policy
         if not self.leading.is_written(messages.Plan):
             plan = self.changes.due(state, shapes)
             if plan is None and state.plan and change.reason is rollout.Reason.DONE and policy.mode is Mode.APPLY:
-                tuned = plans.switched(state.plan, self.paradigms.wanted(self.steersman.paradigms))
-                tuned = tuned or self.steersman.retuned(now)
+                tuned = splitting.planned(
+                    state.plan,
+                    self.paradigms.wanted(self.steersman.paradigms),
+                    self.steersman.parts,
+                    self.paradigms.cuts.possible,
+                )
+                tuned = self._supplied(tuned) or self.steersman.retuned(now)
                 plan = plans.numbered(tuned, state.leader, state.plan.number + 1) if tuned else None
             if plan is not None:
                 self.leading.write(plan)
+
+    def _supplied(self, plan: messages.Plan | None) -> messages.Plan | None:
+        """A plan, once there are the topics that pieces in it read and store."""
+        edges = (
+            {self.names.edge(one.name) for one in plan.segments if one.name != splitting.home(one)} if plan else set()
+        )
+        self._splits = plan if plan is not None and not self.supplies.has(edges) else None
+        if self._splits is not None:
+            self._looked = 0.0
+        return None if self._splits is not None else plan
 
     def _look(self, now: float) -> None:
         """At the manifest, and at the topics."""
@@ -297,7 +328,9 @@ class Driver:
             running, width = running.model_copy(update={"spec": Spec.model_validate_json(plan.spec)}), plan.width
             if self.supplies.grown(plan, programs):
                 self.changes.again()
-        if self.supplies.look(running, tuple(programs.values()), width, now) and self.changes.waits:
+        # Edges are made ahead for pieces that there may be: a burst can't wait for that.
+        ahead = {**self.catalogue.tried, **(splitting.programs(self._splits) if self._splits else {}), **programs}
+        if self.supplies.look(running, tuple(ahead.values()), width, now) and self.changes.waits:
             self.changes.again()
         self.changes.consider(state, self.catalogue.shapes, self.supplies.before)
 
@@ -309,7 +342,7 @@ class Driver:
         if self.steersman.decision is not None:
             self.recorder.take(self.steersman.decision, now)
         wanted: Frozen[Partition, Target] = Frozen(
-            steering.targets(change, self.steersman.owners, self.paradigms.batched, self.rests)
+            steering.targets(change, self.steersman.owners, self._batches, self.rests)
         )
         limit = steering.limit(self.seen, len(me.log.members), len(change.aims), stopping=self.granted == 0)
         if limit != me.limit:
@@ -327,8 +360,11 @@ class Driver:
     def _think(self) -> None:
         """About who shall have what. The last decision has to be applied: it says who is about to have what."""
         aims = self.change.aims if self.change else {}
-        batched = self.paradigms.batched
-        runs = [p for p, aim in aims.items() if aim.runs and p.segment not in batched and not self.rests(p)]
+        plan = self.leading.state.plan
+        planned = {one.name: one.partitions for one in plan.segments} if plan else {}
+        # Also of those that rest until an edge is drained it is known ahead who gets them.
+        soon = [p for p, aim in aims.items() if aim.runs or p.number < planned.get(p.segment, 0)]
+        runs = [p for p in soon if not self._batches(p, aims[p].program) and not self.rests(p)]
         loads = {place: self.seen.loads.get(place) for place in runs}
         state = self.leading.state
         holders = {state.owner(place) for place in state.holdings}
@@ -356,5 +392,8 @@ class Driver:
             return
         before = max(others, key=lambda one: one.number)
         self._returning = plan.number + 1
-        self.changes.give_up(before, why)
+        if (before.spec, before.digests) != (plan.spec, plan.digests):
+            self.changes.give_up(before, why)
+        for name in splitting.pieces(plan):
+            self.steersman.give_up(name, why)
         self.leading.write(plans.numbered(before, state.leader, self._returning))

@@ -33,6 +33,8 @@ _WRITTEN: dict[type[messages.Any], failpoints.Driver | failpoints.Engine] = {
     messages.Prepare: "Prepare written",
     messages.Release: "Release written",
     messages.Assign: "Assign written",
+    messages.Prepared: "Prepared written",  # of the batch engine, as the next three
+    messages.Released: "Released written",
     messages.Intent: "Intent written",
     messages.Done: "Done written",
 }

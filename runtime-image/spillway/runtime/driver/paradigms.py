@@ -15,9 +15,11 @@ from spillway.model.operators import Paradigm
 from spillway.model.streamjob import Spec
 from spillway.runtime import task
 from spillway.runtime.batch.speed import Line
-from spillway.runtime.driver import observation, switches
+from spillway.runtime.driver import observation, splitting, switches
 from spillway.runtime.driver.batching import Batching
+from spillway.runtime.driver.cuts import Cuts
 from spillway.runtime.driver.hands import Hands
+from spillway.runtime.driver.observation import StandbyState
 from spillway.runtime.driver.observing import Seen, Work
 from spillway.runtime.driver.positions import Positions
 from spillway.runtime.driver.shadows import Case, Shadows
@@ -50,6 +52,7 @@ class Paradigms:
         known: by segment, what is known as to batches.
         batched: the segments that shall run in batches, and can.
         cannot: by segment, why it never runs in batches.
+        cuts: which parts of segments can where the whole can't.
     """
 
     def __init__(self, batching: Batching, shadows: Shadows, positions: Positions) -> None:
@@ -66,6 +69,7 @@ class Paradigms:
         self._sources: frozenset[str] = frozenset()  # segments that read a topic of the user
         self._weights: dict[str, float] = {}  # records in a message of the input of a segment
         self.cannot: Mapping[str, str] = {}
+        self.cuts = Cuts(batching.can)
         self._waited: frozenset[str] = frozenset()  # those that wait for Spark
 
     def close(self) -> None:
@@ -73,8 +77,14 @@ class Paradigms:
         self._hands.close()
         self._shadows.close()
 
-    def look(self, state: log.State, programs: Mapping[str, Program], spec: Spec, seen: Seen) -> None:
-        """What can run in batches, what does, and what batches would do; `seen` is what slots tell."""
+    def look(
+        self, state: log.State, programs: Mapping[str, Program], spec: Spec, seen: Seen, *, asked: bool = False
+    ) -> None:
+        """What can run in batches, what does, and what batches would do; `seen` is what slots tell.
+
+        `asked`: the load is more than slots can do, and nobody knows what batches would. Where no Spark is kept warm,
+        that is when one is started.
+        """
         self._hands.answers()
         plan, standby = state.plan, self._batching.standby
         if plan is None:
@@ -83,45 +93,71 @@ class Paradigms:
         pins = {name: pinned(programs[name], spec) for name in segments}
         self.cannot = {name: why for name in segments if (why := self._batching.can(programs[name], spec))}
         may = [name for name in segments if name not in self.cannot and pins[name] is not Paradigm.RECORD]
-        if may and spec.execution.executors.max > 0 and (spec.execution.executors.min > 0 or self._is_wanted(state)):
+        self.cuts.look(plan, spec)
+        tried = {n: part for n, part in self.cuts.possible.items() if n in segments and not segments[n].whole}
+        pins |= {name: pinned(part.programs[name], spec) for name, part in tried.items()}
+        may += tried  # a part of them, which is what is measured
+        executors = spec.execution.executors
+        if may and executors.max > 0 and (executors.min > 0 or asked or self._is_wanted(state)):
             standby.want()
+        elif executors.min == 0:
+            standby.spare()
         standby.measure()
         warm = standby.runner is not None
-        self.batched = frozenset(n for n in may if warm and segments[n].paradigm is Paradigm.BATCH)
+        self.batched = frozenset(n for n in may if warm and segments[n].paradigm is Paradigm.BATCH and n not in tried)
         self._inputs = {name: self._batching.input(programs[name]) for name in segments}
         self._sources = frozenset(name for name in segments if task.source_of(programs[name]) is not None)
         self._look({name: segments[name].partitions for name in may})
         self._count({name: segments[name].partitions for name in may}, seen)
-        self._weights = {name: self._weight(name, segments[name].program, seen) for name in may}
+        hashes = {name: one.program for name, one in segments.items()}
+        hashes |= {name: part.programs[name].id for name, part in tried.items()}
+        self._weights = {name: self._weight(name, hashes[name], seen) for name in may}
         cases = [
-            Case(name, programs[name], self._inputs[name], segments[name].partitions)
-            for name in may
-            if not self._batching.has(name) and segments[name].program == programs[name].id
-        ]
-        self._shadows.step(cases)
-        self.known = {
-            name: Batches(
-                name in may,
-                pins[name],
-                self._runs(state, name, segments[name].partitions, segments[name].paradigm),
-                self._line(name, one.program),
-                self._came(name, seen.at),
-                self._queue(name),
+            Case(
+                name,
+                tried[name].programs[name] if name in tried else programs[name],
+                self._inputs[name],
+                one.partitions,
             )
             for name, one in segments.items()
-        }
+            if name in may and not self._batching.has(name) and (name in tried or one.program == programs[name].id)
+        ]
+        self._shadows.step(cases)
+        split, parts = splitting.pieces(plan), splitting.inside(plan)
+        self.known = {}
+        for name in segments:
+            # Of what is split, that piece is looked at which is in batches.
+            some = [one for one in split.get(name, ()) if one.paradigm is Paradigm.BATCH and one.name in segments]
+            one = some[0] if some else segments[name]
+            self.known[name] = Batches(
+                one.name in may,
+                pins[one.name],
+                self._runs(state, one.name, one.partitions, one.paradigm),
+                self._line(one.name, hashes[one.name]),
+                self._came(name, seen.at),
+                self._queue(name),
+                tried.get(name) or (self.cuts.part(name, parts[name][1]) if some else None),
+                name in split,
+            )
 
     def wanted(self, decided: Mapping[str, Paradigm]) -> dict[str, Paradigm]:
         """By segment, in which paradigm it shall run: as pinned, else as decided."""
         found = {}
         for name, of in self.known.items():
-            if of.pinned is Paradigm.RECORD or name in self.cannot:
+            spark = self._batching.standby.told.state if of.part is not None else StandbyState.WARM
+            if not of.can or spark is StandbyState.FAILED:
                 found[name] = Paradigm.RECORD
+            elif spark is StandbyState.STARTING and not of.split:
+                continue  # it is split once there is somebody to do a part of it
             elif of.pinned is Paradigm.BATCH:
                 found[name] = Paradigm.BATCH
             elif name in decided:
                 found[name] = decided[name]
         return found
+
+    def batches(self, place: Partition, program: Program | None, spec: Spec) -> bool:
+        """Whether a partition shall run in batches, and can with this program."""
+        return place.segment in self.batched and program is not None and not self._batching.can(program, spec)
 
     def interrupted(self, before: Collection[str], state: log.State) -> list[Switched]:
         """What Spark's end, or its return, means for segments that shall run in batches; `before` did."""

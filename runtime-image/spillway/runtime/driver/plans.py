@@ -1,6 +1,7 @@
 """Plans as they stand in the control log: the first one, those that follow when a spec changes, and other frames. Pure.
 
-Segments stay as they are as long as the operators do: to fuse others would be to move everything.
+Segments stay as they are as long as the operators do: to fuse others would be to move everything. So does one that is
+split for batches; `splitting` makes it one again when it comes back.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from spillway.model.errors import TerminalError
 from spillway.model.operators import Paradigm
 from spillway.model.streamjob import StreamJob
 from spillway.runtime import task
+from spillway.runtime.driver import splitting
 from spillway.runtime.programs import cutting
 from spillway.runtime.programs.program import Program
 
@@ -121,7 +123,19 @@ def made(
         tuple(sorted(digests.items())),
         tuple(sorted(identities.items())),
     )
-    return Made(written, programs, sentence)
+    return Made(written if kept is None or before is None else _split_as(before, written), programs, sentence)
+
+
+def _split_as(before: messages.Plan, plan: messages.Plan) -> messages.Plan:
+    """The plan with its segments split as those of the same names were, if they still are what they were cut from."""
+    wholes = {one.name: one.whole for one in before.segments}
+    marked = tuple(msgspec.structs.replace(one, whole=wholes[one.name]) for one in plan.segments)
+    found = msgspec.structs.replace(plan, segments=marked)
+    try:
+        splitting.whole(found)
+    except cutting.CutError:
+        return plan  # they stay as they are: segments of their own
+    return found
 
 
 def topics(job: StreamJob) -> dict[str, str]:
@@ -181,10 +195,16 @@ def _runs(plan: messages.Plan) -> dict[str, tuple[str, int]]:
 
 
 def retuned(plan: messages.Plan, planned: planning.Plan) -> messages.Plan | None:
-    """The plan with frames and deadlines as they were planned by what was measured; None if they are much the same."""
+    """The plan with frames and deadlines as they were planned by what was measured; None if they are much the same.
+
+    What is split keeps its own until it is whole again: nobody has planned its pieces.
+    """
     settings = {segment.name: _settings(segment) for segment in planned.segments}
     changed, segments = False, []
     for segment in plan.segments:
+        if segment.whole:
+            segments.append(segment)
+            continue
         parallelism, frame, deadlines = settings.get(
             segment.name, (segment.parallelism, segment.frame, segment.deadlines)
         )
@@ -193,14 +213,6 @@ def retuned(plan: messages.Plan, planned: planning.Plan) -> messages.Plan | None
     if not changed:
         return None
     return msgspec.structs.replace(plan, segments=tuple(segments))
-
-
-def switched(plan: messages.Plan, paradigms: Mapping[str, Paradigm]) -> messages.Plan | None:
-    """The plan with other paradigms for some segments; None if it has them already."""
-    segments = tuple(
-        msgspec.structs.replace(one, paradigm=paradigms.get(one.name, one.paradigm)) for one in plan.segments
-    )
-    return None if segments == plan.segments else msgspec.structs.replace(plan, segments=segments)
 
 
 def _differ(one: float, other: float) -> bool:

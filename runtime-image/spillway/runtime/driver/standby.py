@@ -73,6 +73,11 @@ class Standby:
             return self._told
 
     @property
+    def possible(self) -> bool:
+        """Whether there could be one."""
+        return self._start is not None
+
+    @property
     def runner(self) -> Runner | None:
         """It, if it is warm."""
         with self._lock:

@@ -15,7 +15,7 @@ from spillway.controllers import assignment, rollout, tick
 from spillway.controllers.balancing import Slot
 from spillway.controllers.costmodel.flow import Node
 from spillway.controllers.planning.problem import Problem
-from spillway.controllers.protocol import knowledge
+from spillway.controllers.protocol import knowledge, messages
 from spillway.controllers.protocol.knowledge import Target
 from spillway.controllers.protocol.values import ENGINE, Owner, Partition
 from spillway.controllers.provisioning import Arrivals
@@ -24,9 +24,10 @@ from spillway.controllers.switching.measurements import Measurement
 from spillway.model.execution import Mode
 from spillway.model.operators import Paradigm
 from spillway.runtime.batch.speed import Line
-from spillway.runtime.driver import observing
+from spillway.runtime.driver import observing, splitting
 from spillway.runtime.driver.believing import Beliefs
 from spillway.runtime.driver.observing import Seen
+from spillway.runtime.driver.splitting import Part
 
 _SPAN = datetime.timedelta(seconds=observing.SPAN)
 # What a batch costs as long as nobody has tried; without P_O nothing is switched, so it only shows in thresholds.
@@ -46,6 +47,8 @@ class Batches:
         line: what batches take, if that was measured.
         came: what arrives; None where nobody has looked.
         queue: messages that wait; None where nobody has looked.
+        part: what of it would run in batches, or does; None where all of it.
+        split: whether it is in pieces now.
     """
 
     can: bool
@@ -54,6 +57,8 @@ class Batches:
     line: Line | None = None
     came: Arrivals | None = None
     queue: int | None = None
+    part: Part | None = None
+    split: bool = False
 
 
 _NEVER = Batches(can=False, pinned=Paradigm.RECORD)
@@ -84,6 +89,20 @@ def current(me: knowledge.Leader, there: Collection[Slot]) -> dict[Partition, Sl
         if to is not None:
             found[place] = to
     return found
+
+
+def gathered(seen: Seen, plan: messages.Plan) -> Seen:
+    """What was measured, with what is split as the one segment that is decided about.
+
+    Its pieces keep slots busy for it; what comes in and waits is what does at the piece with its head.
+    """
+    works = dict(seen.works)
+    for name, some in splitting.pieces(plan).items():
+        mine = [works.pop(one.name, observing.Work()) for one in some if one.name != name]
+        if name in works:
+            busy = math.fsum((works[name].busy, *(one.busy for one in mine)))
+            works[name] = dataclasses.replace(works[name], busy=busy, left=sum(one.left for one in mine))
+    return dataclasses.replace(seen, works=works)
 
 
 def observation(
@@ -117,13 +136,22 @@ def observation(
         work = seen.works.get(node.name)
         gain = work.left / work.came if work and work.came > 0 else None
         of = batches.get(node.name, _NEVER)
+        follows = follow(node.name, of, beliefs, seen, len(slots))
         nodes.append(
-            measurements.Node(node.name, reads, paradigm=of.runs, pinned=of.pinned, batchable=of.can, selectivity=gain)
+            measurements.Node(
+                node.name,
+                reads,
+                paradigm=of.runs,
+                pinned=of.pinned,
+                batchable=of.can,
+                selectivity=gain,
+                part=_part(of.part, follows),
+            )
         )
         capacity = could(node.name, beliefs, seen, len(slots)) * beliefs.reached(node.name)
         if capacity <= 0:
             continue
-        if found := _measured(work, of, _came(node, problem, seen, topics), capacity, now):
+        if found := _measured(work, of, _came(node, problem, seen, topics), (capacity, follows), now):
             measured[node.name] = found
     arrivals = {node.name: seen.arrivals.get(topics.get(node.name, "")) for node in problem.flow.sources}
     can_grow = len(slots) < problem.room.slots
@@ -137,15 +165,41 @@ def could(name: str, beliefs: Beliefs, seen: Seen, slots: int) -> float:
     if through is None:
         return 0.0
     cost, theirs = through
+    return _left(theirs, seen, slots) / cost
+
+
+def follow(name: str, of: Batches, beliefs: Beliefs, seen: Seen, slots: int) -> float:
+    """Records per second of a segment that slots could do the rest of, while a part of it is in batches.
+
+    Infinite where all of it is, or where nobody knows what the rest costs.
+    """
+    rest = beliefs.rest(name, of.part) if of.part is not None else None
+    if rest is None:
+        return math.inf
+    cost, theirs = rest
+    return _left(theirs, seen, slots) / cost * beliefs.reached(name) if cost > 0 else math.inf
+
+
+def _left(theirs: Collection[str], seen: Seen, slots: int) -> float:
+    """What some segments can have of the slots."""
     others = math.fsum(one.busy for other, one in seen.works.items() if other not in theirs)
-    return max(slots - others, LEFT) / cost
+    return max(slots - others, LEFT)
+
+
+def _part(part: Part | None, follows: float) -> str:
+    """Where a segment is split for batches, and what is known of that, in words."""
+    if part is None:
+        return ""
+    why = f", for {part.why}" if part.why else ""
+    does = f"; slots can do {follows:.0f}/s of what stays" if follows < math.inf else ""
+    return f"split there: {part}{why}{does}"
 
 
 def press(beliefs: Beliefs, seen: Seen, slots: int, batches: Mapping[str, Batches]) -> None:
     """Learn from segments that slots have, and in front of which more waits than they get done."""
     for name, of in batches.items():
         work = seen.works.get(name)
-        if work is not None and of.queue is not None and of.runs is Paradigm.RECORD:
+        if work is not None and of.queue is not None and of.runs is Paradigm.RECORD and not of.split:
             beliefs.press(name, work.came, could(name, beliefs, seen, slots), of.queue, seen.at)
 
 
@@ -157,9 +211,17 @@ def _came(node: Node, problem: Problem, seen: Seen, topics: Mapping[str, str]) -
 
 
 def _measured(
-    work: observing.Work | None, of: Batches, came: Arrivals | None, capacity: float, now: datetime.datetime
+    work: observing.Work | None,
+    of: Batches,
+    came: Arrivals | None,
+    capacities: tuple[float, float],
+    now: datetime.datetime,
 ) -> Measurement | None:
-    """What is known of the queue in front of a segment, in whichever paradigm it runs."""
+    """What is known of the queue in front of a segment, in whichever paradigm it runs.
+
+    `capacities` are those of slots: of all of it, and of what they keep when a part is in batches.
+    """
+    capacity, follows = capacities
     came = of.came or came
     queue = of.queue if of.queue is not None else work.lag if work else None
     if queue is None or (came is None and work is None):
@@ -167,7 +229,8 @@ def _measured(
     rate = came.rate if came else work.came if work else 0.0
     span, at = (came.span, came.at) if came else (_SPAN, now)
     costs = of.line.costs(rate) if of.line else _UNTRIED
-    return Measurement(at, span, rate, queue, capacity, costs, of.line.capacity if of.line else None)
+    batch_capacity = min(of.line.capacity, follows) if of.line else None
+    return Measurement(at, span, rate, queue, capacity, costs, batch_capacity)
 
 
 def owned(decision: assignment.Assignment, mode: Mode) -> dict[Partition, Slot]:
@@ -183,19 +246,20 @@ def owned(decision: assignment.Assignment, mode: Mode) -> dict[Partition, Slot]:
 def targets(
     change: rollout.Rollout,
     owners: Mapping[Partition, Slot],
-    batched: Collection[str],
+    batched: Callable[[Partition, str], bool],
     resting: Callable[[Partition], bool],
 ) -> dict[Partition, Target]:
     """Where each partition shall be; one that shall run, and has nobody to, stays where it is.
 
-    `batched` are the segments that shall run in batches, and can.
+    `batched` says whether a partition shall run in batches, and can with this program: while programs change, it may
+    have to go on with one that can't.
     """
     found = {}
     for place, aim in change.aims.items():
         slot = owners.get(place)
         if not aim.runs or resting(place):
             found[place] = Target(None, aim.program)
-        elif place.segment in batched:
+        elif batched(place, aim.program):
             found[place] = Target(ENGINE, aim.program)
         elif slot is not None:
             found[place] = Target(slot.name, aim.program)

@@ -7,7 +7,7 @@ kept in the plan, beside the positions that belong to it, so that another driver
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 
 from confluent_kafka.admin import AdminClient
@@ -136,6 +136,13 @@ class Supplies:
         before = dict(self.before)
         self._hands.do(lambda: look(self._client, job, programs, width, before), self._told, self._failed)
         return True
+
+    def has(self, edges: Collection[str]) -> bool:
+        """Whether these are there, as far as is known; if not, the next look is due at once."""
+        there = self.found.present.keys() >= set(edges)
+        if not there:
+            self._next = 0.0
+        return there
 
     def grown(self, plan: messages.Plan, programs: Mapping[str, Program]) -> bool:
         """Whether a topic that is read has more partitions than the plan knows of."""
