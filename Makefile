@@ -66,7 +66,10 @@ docs: setup ## write the generated pages of docs/reference again
 demo: setup ## see it work: a job on this machine, two bursts, a judge (ARGS="--seconds 120")
 	@$(BIN)/spillway demo $(ARGS)
 
-e2e bench images: ## comes with a later version
+bench: setup ## both paradigms against each other and others: half an hour (ROUNDS=5, SECONDS=40, ARGS="--works lines")
+	@$(BIN)/python -m spillway.bench.dual $(or $(WHAT),all) $(if $(SECONDS),--seconds $(SECONDS)) $(if $(filter command line environment,$(origin ROUNDS)),--rounds $(ROUNDS)) $(ARGS)
+
+e2e images: ## comes with a later version
 	@echo "make $@ is not there yet: it comes with a later version (see CHANGELOG.md)" >&2; exit 2
 
 clean: ## remove the environment and all caches of this folder

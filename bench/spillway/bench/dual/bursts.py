@@ -87,30 +87,30 @@ def measured(
     rounds: int,
     done: Callable[[str], None],
     keeper: Keeper,
-    names: Sequence[str] = (D,),
-) -> throughput.Runs:
-    """Every system, so many times."""
-    runs: dict[str, list[Run]] = {name: [] for name in names}
+) -> list[Run]:
+    """So many runs of D."""
+    runs, maker = [], Maker(D, work)
     with systems.broker() as bootstrap:
-        for _, name in figures.in_turn(names, rounds):
-            run = courses.counted(functools.partial(courses.paced, Maker(name, work), bootstrap, load), done)
+        for _ in range(rounds):
+            run = courses.counted(functools.partial(courses.paced, maker, bootstrap, load), maker, load, done)
             keeper.keep("bursts", run)
-            runs[name].append(run)
-    pictures.draw(keeper, f"D3 {TITLES[work.name]}", [some[0] for some in runs.values()], BOUND)
+            runs.append(run)
+    pictures.draw(keeper, f"D3 {TITLES[work.name]}", runs[:1], BOUND)
     return runs
 
 
-def shown(work: Work, runs: throughput.Runs) -> list[Figure]:
+def shown(work: Work, some: Sequence[Run]) -> list[Figure]:
     """All that is asked of a switch."""
-    title, some = f"D3 {TITLES[work.name]}", runs[D]
+    title = f"D3 {TITLES[work.name]}"
     void, note = any(run.problem for run in some), throughput.problems(some)
     seen = [episode(run) for run in some]
     never = "" if all(one.first for one in seen) else "nothing was switched"
     pauses = [figures.quantile(list(one.pauses), QUANTILE) for one in seen if one.pauses]
     count = " + ".join(str(len(one.pauses)) for one in seen)
+    nothing = any(run.failure for run in some)  # then nothing was lost, either
     return [
-        figures.of(f"{title}: messages lost", [float(run.judged.lost) for run in some], "", most=0),
-        figures.of(f"{title}: results wrong", [float(run.judged.wrong) for run in some], "", most=0),
+        figures.of(f"{title}: messages lost", [float(run.judged.lost) for run in some], "", most=0, void=nothing),
+        figures.of(f"{title}: results wrong", [float(run.judged.wrong) for run in some], "", most=0, void=nothing),
         figures.of(f"{title}: results duplicated", [float(run.judged.duplicated) for run in some], "", note=note),
         figures.of(
             f"{title}: decision to first batch done",

@@ -9,7 +9,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from types import MappingProxyType
@@ -22,6 +22,7 @@ from spillway.bench.record.deployed import Deployed
 from spillway.bench.record.systems import EndedError
 from spillway.local.driver import Driver, DriverError
 from spillway.local.process import Process
+from spillway.model.errors import SpillwayError
 from spillway.model.operators import Paradigm
 from spillway.runtime.driver.observation import Observation, StandbyState
 
@@ -32,7 +33,7 @@ PARADIGMS: Mapping[str, Paradigm] = MappingProxyType({R: Paradigm.RECORD, B: Par
 TRIGGERS: Mapping[str, str] = MappingProxyType({FASTEST: "fastest", SECOND: "1 second"})
 STRUCTURED = Path(__file__).with_name("adapters") / "structured.py"
 MEMORY = Path("/dev/shm")  # noqa: S108 - a file system in memory, for checkpoints that others keep there
-MEASURED = 60.0  # seconds in which it has to be known how fast batches are
+MEASURED = 120.0  # seconds in which it has to be known how fast batches are; ten on a quiet machine
 ENDS = timedelta(seconds=0)
 
 
@@ -158,9 +159,6 @@ class Other(Contestant):
         (self._folder / "campaigns.json").write_text(json.dumps(events.campaigns()))
         environment = dict.fromkeys(("TMPDIR", "SPARK_LOCAL_DIRS"), str(self._folder))
         if name == BYTEWAX:
-            if not peers.PYTHON.exists():
-                message = f"there is no {peers.PYTHON}: see the top of {peers.__file__} for how to make it"
-                raise peers.MissingError(message)
             script = peers.ADAPTERS / peers.FILES[name]
             command = [peers.PYTHON, script, bootstrap, source, self.output, "run", work.name, self._folder]
         else:
@@ -208,6 +206,25 @@ class Maker:
         if self.name in PARADIGMS:
             return Ours(self.name, self.work, bootstrap, source, self.bound)
         return Other(self.name, self.work, bootstrap, source)
+
+
+def there(names: Sequence[str], say: Callable[[str], None]) -> list[str]:
+    """Those systems that can be started here; of the others it is said why not."""
+    found = []
+    for name in names:
+        problem = ""
+        if name == BYTEWAX and not peers.PYTHON.exists():
+            problem = f"there is no {peers.PYTHON}: see the top of {peers.__file__} for how to make it"
+        elif name in TRIGGERS:
+            try:
+                connector.found()
+            except SpillwayError as error:
+                problem = str(error)
+        if problem:
+            say(f"left out: {name}: {problem}")
+        else:
+            found.append(name)
+    return found
 
 
 def until_prepared(subject: Contestant) -> None:

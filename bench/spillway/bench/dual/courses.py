@@ -7,6 +7,7 @@ up, and it is known how fast batches are. What is written of a run is enough to 
 from __future__ import annotations
 
 import dataclasses
+import math
 import multiprocessing
 import time
 from collections.abc import Callable, Sequence
@@ -22,11 +23,13 @@ from spillway.bench.dual.loads import Load, Phase
 from spillway.bench.dual.switches import Heard
 from spillway.bench.dual.tails import Tail
 from spillway.bench.dual.works import Floats, Work
-from spillway.bench.record import events, figures
+from spillway.bench.record import events, figures, logs
 from spillway.bench.record.schedule import Lateness
+from spillway.bench.record.systems import EndedError
+from spillway.model.errors import SpillwayError
 from spillway.model.operators import Paradigm
 
-WARM_RATE, WARM = 400.0, 8.0  # messages per second, and seconds: some shadow batches need that many to be tried on
+WARM_RATE, WARM = 400.0, 5.0  # messages per second, and seconds: some shadow batches need that many to be tried on
 FILLED = 20_000  # messages that a system has had before the full topic: twice what one batch of the first ones takes
 LOOK = 0.2  # seconds between two looks
 QUIET = 1.0  # seconds without a new result, after which it is worth to read what there is
@@ -67,6 +70,7 @@ class Run:
         records: messages that count.
         lateness: of the generator; None where there was none.
         heard: what the driver has told; empty for others.
+        failure: why it came to nothing; empty if it didn't.
     """
 
     system: str
@@ -78,17 +82,18 @@ class Run:
     records: int
     lateness: Lateness | None
     heard: Heard
+    failure: str = ""
 
     @property
     def problem(self) -> str:
         """Why it has no figure; empty if it has."""
         late = self.lateness is not None and self.lateness.is_void
-        return "; ".join(filter(None, [self.judged.problem, "generator late" if late else ""]))
+        return self.failure or "; ".join(filter(None, [self.judged.problem, "generator late" if late else ""]))
 
     @property
     def wall(self) -> float:
         """Seconds until the last result."""
-        return float(self.judged.done()[-1]) - self.begin if len(self.judged.dues) else float("nan")
+        return float(self.judged.done()[-1]) - self.begin if len(self.judged.dues) else math.nan
 
     @property
     def rate(self) -> float:
@@ -100,7 +105,7 @@ class Run:
         """Seconds of processor time from the beginning to the last result."""
         end = max((look.out for look in self.looks), default=0)
         last = next((look for look in self.looks if look.out >= end), None)
-        return last.cpu - self.looks[0].cpu if last is not None else float("nan")
+        return last.cpu - self.looks[0].cpu if last is not None else math.nan
 
     def seconds(self) -> list[tuple[float, int, float, float, float]]:
         """By second in which messages were due: when it begins, how many, mean, half and 99 % of latencies (ms)."""
@@ -184,19 +189,35 @@ def paced(maker: Maker, bootstrap: str, phases: Sequence[Phase], patience: float
         return Run(maker.name, work.name, judged, looks, load, load.start, load.count, late, subject.news())
 
 
-def counted(make: Callable[[], Run], done: Callable[[str], None]) -> Run:
-    """A run that counts, or the last of `TRIES`: who was late was the generator, so nobody chooses by the outcome."""
+def counted(make: Callable[[], Run], maker: Maker, phases: Sequence[Phase], done: Callable[[str], None]) -> Run:
+    """A run that counts, or the last of `TRIES`.
+
+    It is tried again where the generator was late, or something ended that should not: never for what came out.
+    """
     for _ in range(TRIES):
-        run = make()
+        try:
+            run = make()
+        except (SpillwayError, EndedError, logs.NotTakenError) as error:
+            run = failed(maker, phases, str(error))
         done(said(run))
-        if run.lateness is None or not run.lateness.is_void:
+        if not run.failure and (run.lateness is None or not run.lateness.is_void):
             break
     return run
+
+
+def failed(maker: Maker, phases: Sequence[Phase], why: str) -> Run:
+    """A run that came to nothing; it has no figure."""
+    none, now = np.zeros(0), time.time()
+    judged = Judged(0, 0, 0, 0, 0, none, none)
+    load = Load(now, tuple(phases)) if phases else None
+    return Run(maker.name, maker.work.name, judged, (), load, now, 0, None, Heard(), why)
 
 
 def said(run: Run) -> str:
     """One line on a run."""
     found = run.judged
+    if run.failure:
+        return f"{run.work}, {run.system}: no figure: {run.failure}"
     problem = f", no figure: {run.problem}" if run.problem else ""
     if run.load is None:
         what = f"{run.rate:,.0f} records/s, {run.records / run.cpu:,.0f} per CPU-second, {run.wall:.1f} s"

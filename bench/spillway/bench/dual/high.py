@@ -73,7 +73,8 @@ def measured(
     phases = [Phase("high", rate, seconds)]
     with systems.broker() as bootstrap:
         for _, name in figures.in_turn(SYSTEMS, rounds):
-            run = courses.counted(functools.partial(courses.paced, Maker(name, work), bootstrap, phases), done)
+            maker = Maker(name, work)
+            run = courses.counted(functools.partial(courses.paced, maker, bootstrap, phases), maker, phases, done)
             keeper.keep("high", run)
             runs[name].append(run)
     pictures.draw(keeper, f"D2 {TITLES[work.name]} at {rate:,.0f} a second", [some[0] for some in runs.values()])

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from spillway.bench.dual import capacity, courses, pictures, throughput, works
+from spillway.bench.dual import capacity, contestants, courses, pictures, throughput, works
 from spillway.bench.dual.contestants import FASTEST, SECOND, D, Maker, R
 from spillway.bench.dual.courses import Run
 from spillway.bench.dual.keeping import Keeper
@@ -48,15 +48,15 @@ def measured(
     rounds: int,
     done: Callable[[str], None],
     keeper: Keeper,
-    names: Sequence[str] = SYSTEMS,
 ) -> throughput.Runs:
-    """Every system, so many times, at this rate."""
+    """Every system that there is, so many times, at this rate."""
+    names = contestants.there(SYSTEMS, done)
     runs: dict[str, list[Run]] = {name: [] for name in names}
     phases = [Phase("low", rate, seconds)]
     with systems.broker() as bootstrap:
         for _, name in figures.in_turn(names, rounds):
-            make = functools.partial(courses.paced, Maker(name, work, BOUND), bootstrap, phases)
-            run = courses.counted(make, done)
+            maker = Maker(name, work, BOUND)
+            run = courses.counted(functools.partial(courses.paced, maker, bootstrap, phases), maker, phases, done)
             keeper.keep("low", run)
             runs[name].append(run)
     pictures.draw(keeper, f"D1 {TITLES[work.name]} at {rate:,.0f} a second", [some[0] for some in runs.values()])

@@ -14,14 +14,15 @@ from collections.abc import Callable, Sequence
 
 from spillway.bench.dual.contestants import PARADIGMS, D, R
 from spillway.bench.dual.keeping import Keeper
+from spillway.bench.dual.works import Work
 from spillway.bench.record import figures, latency
 from spillway.bench.record.figures import Figure
 
 LEAST, MOST = 0.95, 1.05
 
 
-def main(seconds: float, rounds: int, done: Callable[[str], None], _: Keeper) -> list[Figure]:
-    """R and D; so many seconds of load in each run."""
+def main(seconds: float, rounds: int, done: Callable[[str], None], _: Keeper, __: Sequence[Work] = ()) -> list[Figure]:
+    """R and D, on a job of its own; so many seconds of load in each run."""
     found = []
     for name in (R, D):
         make = functools.partial(latency.run, seconds=seconds, paradigm=PARADIGMS[name])

@@ -45,11 +45,10 @@ def measured(
     work: Work, rate: float, seconds: float, rounds: int, done: Callable[[str], None], keeper: Keeper
 ) -> list[Run]:
     """So many runs of D."""
-    runs = []
+    runs, maker, load = [], Maker(D, work), phases(rate, seconds)
     with systems.broker() as bootstrap:
         for _ in range(rounds):
-            make = functools.partial(courses.paced, Maker(D, work), bootstrap, phases(rate, seconds))
-            run = courses.counted(make, done)
+            run = courses.counted(functools.partial(courses.paced, maker, bootstrap, load), maker, load, done)
             keeper.keep("threshold", run)
             runs.append(run)
     pictures.draw(keeper, f"D7 {TITLES[work.name]}", runs[:1])

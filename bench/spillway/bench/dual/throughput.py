@@ -13,7 +13,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 
-from spillway.bench.dual import courses, works
+from spillway.bench.dual import contestants, courses, works
 from spillway.bench.dual.contestants import BYTEWAX, FASTEST, B, D, Maker, R
 from spillway.bench.dual.courses import Run
 from spillway.bench.dual.keeping import Keeper
@@ -47,14 +47,15 @@ def measured(
     rounds: int,
     done: Callable[[str], None],
     keeper: Keeper,
-    names: Sequence[str] = SYSTEMS,
 ) -> Runs:
-    """Every system, so many times."""
+    """Every system that there is, so many times."""
+    names = contestants.there(SYSTEMS, done)
     runs: dict[str, list[Run]] = {name: [] for name in names}
     records = int(EACH[work.name] * seconds)
     with systems.broker() as bootstrap:
         for _, name in figures.in_turn(names, rounds):
-            run = courses.counted(functools.partial(courses.drained, Maker(name, work), bootstrap, records), done)
+            maker = Maker(name, work)
+            run = courses.counted(functools.partial(courses.drained, maker, bootstrap, records), maker, (), done)
             keeper.keep("throughput", run)
             runs[name].append(run)
     return runs
