@@ -8,7 +8,7 @@ import json
 import sys
 from collections.abc import Iterator
 
-from spillway.bench.batch import latency, live, paradigms
+from spillway.bench.batch import forms, latency, live, paradigms
 
 
 def main() -> None:
@@ -18,6 +18,10 @@ def main() -> None:
         costs = list(paradigms.main(asked.share, asked.rounds, _say_progress, asked.only))
         found = [dataclasses.asdict(cost) for cost in costs]
         text = paradigms.table(costs)
+    elif asked.what == "forms":
+        both = list(forms.main(asked.rounds, _say_progress, asked.only))
+        found = [dataclasses.asdict(form) for form in both]
+        text = forms.table(both)
     else:
         lines = []
         for line in _lines(asked):
@@ -43,6 +47,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m spillway.bench.batch",
         description="Measure the batch paradigm.\n\n"
         "  paradigms  processor time of a record in both paradigms, by job and size (some minutes)\n"
+        "  forms      a batch as the loop of the record paradigm, and as Spark SQL (some minutes)\n"
         "  latency    what a batch takes in a local Spark, and what that takes (a minute)\n"
         "  standby    how long a switch takes, with a warm Spark and with none (two minutes)\n"
         "  shadow     whether batches take what was predicted of them (some minutes)\n"
@@ -52,7 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     found.add_argument(
         "what",
-        choices=("paradigms", "latency", "standby", "shadow", "refusal"),
+        choices=("paradigms", "forms", "latency", "standby", "shadow", "refusal"),
         metavar="WHAT",
         help="one of the above",
     )
