@@ -7,7 +7,8 @@ import hashlib
 import tempfile
 from pathlib import Path
 
-from spillway.local import jars, java
+from spillway.local import jars
+from spillway.runtime import java
 
 
 def main() -> None:

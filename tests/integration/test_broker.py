@@ -17,9 +17,10 @@ from confluent_kafka import Consumer, Producer
 
 import kafka_records
 import remains
-from spillway.local import java, ports
+from spillway.local import ports
 from spillway.local.broker import Broker, BrokerError
 from spillway.local.installation import Installation
+from spillway.runtime import java
 
 pytestmark = [pytest.mark.broker, pytest.mark.usefixtures("kafka")]
 

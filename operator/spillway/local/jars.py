@@ -14,8 +14,9 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from spillway.local import cache, java
+from spillway.local import cache
 from spillway.model import errors
+from spillway.runtime import java
 
 log = logging.getLogger(__name__)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from spillway.local import cache, jars, java
+from spillway.local import cache, jars
+from spillway.runtime import java
 
 HERE = Path(__file__).with_name("jars")
 POM, PINS = HERE / "pom.xml", HERE / "jars.sha256"

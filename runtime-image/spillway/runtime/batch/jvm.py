@@ -13,7 +13,6 @@ import contextlib
 import logging
 import os
 import re
-import shutil
 import subprocess
 import sys
 import threading
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from spillway.model.errors import TerminalError
+from spillway.runtime import java
 from spillway.runtime.batch import machine
 
 # MiB. Less than 450 Spark refuses to start with. It only plans and hands out tasks: records never pass through it.
@@ -34,7 +34,7 @@ WORKER = 60
 LINES = 30
 # Seconds for it to end in order; then it is killed.
 GRACE = 10.0
-OLDEST = "Java 17 or newer"
+OLDEST = f"Java {java.OLDEST} or newer"
 _WAY_OUT = f"Install {OLDEST}, or name one in JAVA_HOME, or bring one along: pip install 'spillway[demo]'"
 
 _log = logging.getLogger(__name__)
@@ -63,7 +63,6 @@ class Jvm:
 
     def __init__(self, settings: Mapping[str, str], workers: int) -> None:
         """Blocks until it answers; `workers`: Python workers that it will have on this machine."""
-        _java()
         _room(workers)
         self._lines: collections.deque[str] = collections.deque(maxlen=LINES)
         self.gateway = self._launched(settings)
@@ -138,16 +137,6 @@ class Jvm:
             self._process.wait()
 
 
-def _java() -> None:
-    home = os.environ.get("JAVA_HOME")
-    if home and not os.access(Path(home, "bin", "java"), os.X_OK):
-        message = f"Spark needs {OLDEST}, and JAVA_HOME, {home!r}, has none. {_WAY_OUT}"
-        raise NoSparkError(message)
-    if not home and shutil.which("java") is None:
-        message = f"Spark needs {OLDEST}, and there is none: JAVA_HOME is not set, and PATH has no java. {_WAY_OUT}"
-        raise NoSparkError(message)
-
-
 def _room(workers: int) -> None:
     needed = HEAP + BESIDE + workers * WORKER
     free = machine.free() // machine.MIB
@@ -160,11 +149,19 @@ def _room(workers: int) -> None:
 
 
 def environment() -> None:
-    """Set what PySpark reads from the environment of this process, and nowhere else."""
+    """Set what PySpark reads from the environment of this process, and nowhere else.
+
+    Raises NoSparkError, which says what is missing.
+    """
     try:
         import pyspark
     except ImportError as error:
         message = f"batches need PySpark, which can't be imported: {error}. Install it: pip install 'spillway[spark]'"
+        raise NoSparkError(message) from None
+    try:
+        os.environ["JAVA_HOME"] = str(java.home_for_spark(java.find()))
+    except java.NoJavaError as error:
+        message = f"batches need a Java: {error}"
         raise NoSparkError(message) from None
     # Else workers would run the first python3 that the system has.
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
