@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from spillway.model.errors import TerminalError
+from spillway.model.observation import StandbyState
 from spillway.runtime.batch.jvm import Usage
 from spillway.runtime.batch.ranges import Order, Range, Result
 from spillway.runtime.driver import standby as room
-from spillway.runtime.driver.observation import StandbyState
 from spillway.runtime.driver.standby import Runner, Standby
 
 

@@ -11,9 +11,9 @@ from typing import Any, Literal
 
 import msgspec
 
+from spillway.model import observation
 from spillway.model.errors import NotReadyError
-from spillway.runtime.driver import observation
-from spillway.runtime.driver.observation import SwitchAnswer
+from spillway.model.observation import SwitchAnswer
 
 # Seconds. A driver answers within a millisecond; one that plans a large job can be busy for most of a second. Longer:
 # whoever watches sees nothing move meanwhile.

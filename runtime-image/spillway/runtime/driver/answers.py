@@ -23,12 +23,13 @@ from typing import Any
 
 import msgspec
 
+from spillway.model import observation
+from spillway.model.observation import VERSION, SwitchAnswer, SwitchOrder
 from spillway.runtime import web
-from spillway.runtime.driver import observation, tables
+from spillway.runtime.driver import tables
 from spillway.runtime.driver.conditions import Kind
 from spillway.runtime.driver.driver import clock
 from spillway.runtime.driver.metrics import Collector
-from spillway.runtime.driver.observation import VERSION, SwitchAnswer, SwitchOrder
 from spillway.runtime.driver.reporting import Board
 from spillway.runtime.web import Answer, Paths, QueryError, Reply
 

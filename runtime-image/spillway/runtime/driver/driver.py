@@ -21,6 +21,7 @@ from spillway.controllers.rollout import Rollout
 from spillway.controllers.topics import Names
 from spillway.model.errors import TerminalError
 from spillway.model.execution import Mode
+from spillway.model.observation import StandbyState, SwitchAnswer, SwitchOrder
 from spillway.model.operators import Paradigm
 from spillway.model.streamjob import Spec, StreamJob
 from spillway.runtime import clients
@@ -36,7 +37,6 @@ from spillway.runtime.driver.leading import Counted, Leading
 from spillway.runtime.driver.listening import Telemetry
 from spillway.runtime.driver.liveness import Liveness
 from spillway.runtime.driver.manifest import Manifest
-from spillway.runtime.driver.observation import StandbyState, SwitchAnswer, SwitchOrder
 from spillway.runtime.driver.observing import Seen
 from spillway.runtime.driver.paradigms import Paradigms
 from spillway.runtime.driver.recording import Recorder

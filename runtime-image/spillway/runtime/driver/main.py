@@ -14,12 +14,12 @@ from typing import Any
 
 from spillway.controllers import tick
 from spillway.model.errors import InvalidError, SpillwayError, TerminalError
+from spillway.model.observation import VERSION, SwitchAnswer, SwitchOrder
 from spillway.model.streamjob import StreamJob
 from spillway.runtime import jobs, logs
 from spillway.runtime.driver import reporting
 from spillway.runtime.driver.answers import Answers
 from spillway.runtime.driver.driver import AGAIN, DeposedError, Driver, Files, Start
-from spillway.runtime.driver.observation import VERSION, SwitchAnswer, SwitchOrder
 from spillway.runtime.driver.reporting import Board
 from spillway.runtime.driver.standby import Runner
 from spillway.runtime.page.serving import Page

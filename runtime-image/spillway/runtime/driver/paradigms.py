@@ -11,15 +11,16 @@ from collections.abc import Collection, Mapping
 from spillway.controllers.protocol import log
 from spillway.controllers.protocol.values import ENGINE, Partition
 from spillway.controllers.provisioning import Arrivals
+from spillway.model import observation
+from spillway.model.observation import StandbyState
 from spillway.model.operators import Paradigm
 from spillway.model.streamjob import Spec
 from spillway.runtime import task
 from spillway.runtime.batch.speed import Line
-from spillway.runtime.driver import observation, splitting, switches
+from spillway.runtime.driver import splitting, switches
 from spillway.runtime.driver.batching import Batching
 from spillway.runtime.driver.cuts import Cuts
 from spillway.runtime.driver.hands import Hands
-from spillway.runtime.driver.observation import StandbyState
 from spillway.runtime.driver.observing import Seen, Work
 from spillway.runtime.driver.positions import Positions
 from spillway.runtime.driver.shadows import Case, Shadows

@@ -9,11 +9,11 @@ from typing import NamedTuple
 from spillway.controllers import rollout
 from spillway.controllers.protocol import log
 from spillway.controllers.protocol.values import Partition
+from spillway.model.observation import VERSION, Condition, MoveKind, Observation
 from spillway.model.streamjob import StreamJob
 from spillway.runtime.driver import observing, telling
 from spillway.runtime.driver.conditions import Kind, Reason, condition
 from spillway.runtime.driver.driver import Driver, clock
-from spillway.runtime.driver.observation import VERSION, Condition, MoveKind, Observation
 from spillway.runtime.programs.program import Program
 
 _CHANGES = {

@@ -11,9 +11,9 @@ from typing import Protocol
 from msgspec import structs
 
 from spillway.model.errors import SpillwayError
+from spillway.model.observation import Standby as Told
+from spillway.model.observation import StandbyState as State
 from spillway.runtime.batch.ranges import Order, Range, Result
-from spillway.runtime.driver.observation import Standby as Told
-from spillway.runtime.driver.observation import StandbyState as State
 
 # Seconds until a start that failed is tried again. What is missing (Java, memory) seldom comes by itself.
 AGAIN = 60.0

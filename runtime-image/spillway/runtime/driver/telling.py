@@ -9,9 +9,10 @@ from types import MappingProxyType
 from spillway.controllers.protocol import log
 from spillway.controllers.protocol.values import Holding, Owner, Partition
 from spillway.controllers.provisioning import Provision
+from spillway.model import observation
 from spillway.model.execution import Latency as Promised
 from spillway.model.operators import Paradigm
-from spillway.runtime.driver import observation, observing
+from spillway.runtime.driver import observing
 from spillway.runtime.driver.conditions import Kind, Reason, condition
 from spillway.runtime.driver.observing import Rates, Seen
 from spillway.runtime.driver.paradigms import Paradigms
