@@ -11,10 +11,11 @@ import pytest
 
 from driven import LINES, PARTITIONS, WIDTH, Job, Running, until
 from spillway.local.broker import Broker
+from spillway.model import observation
+from spillway.model.observation import MoveKind
 from spillway.runtime.driver import driver as driver_module
-from spillway.runtime.driver import leading, liveness, observation, supply
+from spillway.runtime.driver import leading, liveness, supply
 from spillway.runtime.driver.driver import DeposedError
-from spillway.runtime.driver.observation import MoveKind
 
 
 @pytest.fixture

@@ -17,8 +17,8 @@ import pytest
 import kafka_records
 from driven import LINES, WIDTH, Job, Running, until
 from spillway.local.broker import Broker
+from spillway.model.observation import MoveKind
 from spillway.runtime.driver import driver as driver_module
-from spillway.runtime.driver.observation import MoveKind
 
 WORDS = [f"word-{number}" for number in range(20)]
 CHUNKS, EVERY = 25, 0.1  # of one line with all words for each partition

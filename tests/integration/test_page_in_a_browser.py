@@ -14,7 +14,7 @@ import browser
 import recorded_job
 from browser import Tab
 from recorded_job import Teller
-from spillway.runtime.driver.observation import Condition, Plan, Standby, StandbyState
+from spillway.model.observation import Condition, Plan, Standby, StandbyState
 
 pytestmark = [
     pytest.mark.skipif(browser.found() is None, reason=browser.MISSING),

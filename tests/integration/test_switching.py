@@ -13,9 +13,9 @@ import pytest
 
 from deployed_job import Deployed, counted, deployed
 from spillway.local.broker import Broker
+from spillway.model.observation import MoveKind
 from spillway.model.operators import Paradigm
 from spillway.runtime.batch import machine
-from spillway.runtime.driver.observation import MoveKind
 
 SPARK = ("--spark", "local[2]")
 WORDS = [f"word{number}" for number in range(50)]

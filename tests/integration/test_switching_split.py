@@ -12,8 +12,8 @@ import pytest
 
 from deployed_job import Deployed, deployed
 from spillway.local.broker import Broker
+from spillway.model.observation import MoveKind
 from spillway.model.operators import Paradigm
-from spillway.runtime.driver.observation import MoveKind
 
 WARM = 150.0  # seconds in which a Spark starts, on a machine that has much else to do
 WORDS = [f"word{number}" for number in range(50)]

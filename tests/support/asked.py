@@ -11,7 +11,7 @@ import recorded_job
 from bursting import NOON
 from fake_driver import FakeDriver, answering
 from recorded_job import HEAD, Moment
-from spillway.runtime.driver.observation import VERSION, SwitchAnswer, SwitchOrder
+from spillway.model.observation import VERSION, SwitchAnswer, SwitchOrder
 from spillway.runtime.page import events
 
 JOB = "default/ysb"

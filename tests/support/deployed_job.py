@@ -20,9 +20,9 @@ from spillway.local.broker import Broker
 from spillway.local.driver import Driver
 from spillway.local.process import Process
 from spillway.model import kafka
+from spillway.model.observation import Observation, Segment, SwitchAnswer
 from spillway.runtime import admin, clients, scans
 from spillway.runtime.clients import Access
-from spillway.runtime.driver.observation import Observation, Segment, SwitchAnswer
 
 
 class Deployed:

@@ -17,13 +17,12 @@ import yaml
 from programs import EXAMPLES
 from spillway.controllers.topics import Names, Topic
 from spillway.local.broker import Broker
-from spillway.model import kafka
+from spillway.model import kafka, observation
+from spillway.model.observation import Observation
 from spillway.runtime import admin, clients
 from spillway.runtime.clients import Access
-from spillway.runtime.driver import observation
 from spillway.runtime.driver.driver import Files
 from spillway.runtime.driver.main import Process
-from spillway.runtime.driver.observation import Observation
 from standin import StandIn
 
 WITHIN = 10.0

@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from spillway.runtime.driver import observation
-from spillway.runtime.driver.observation import Observation, SwitchAnswer, SwitchOrder
+from spillway.model import observation
+from spillway.model.observation import Observation, SwitchAnswer, SwitchOrder
 
 
 class FakeDriver:

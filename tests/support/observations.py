@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from spillway.model.operators import Paradigm
-from spillway.runtime.driver import observation
-from spillway.runtime.driver.observation import (
+from spillway.model import observation
+from spillway.model.observation import (
     Condition,
     Latency,
     Move,
@@ -20,6 +19,7 @@ from spillway.runtime.driver.observation import (
     Segment,
     Slot,
 )
+from spillway.model.operators import Paradigm
 
 NOON = 1_772_362_800.0  # 2026-03-01T11:00:00Z
 

@@ -28,11 +28,11 @@ from spillway.controllers.protocol.frozen import Frozen
 from spillway.controllers.switching import decision
 from spillway.controllers.switching.measurements import Measurement, Node, Observation
 from spillway.controllers.switching.verdicts import Action, Decision
+from spillway.model import observation as told
 from spillway.model.execution import Policy
+from spillway.model.observation import MoveKind
 from spillway.model.operators import Paradigm
 from spillway.runtime import web
-from spillway.runtime.driver import observation as told
-from spillway.runtime.driver.observation import MoveKind
 from spillway.runtime.driver.reporting import Board, View
 from spillway.runtime.page.serving import Page
 from spillway.runtime.web import Paths, Reply, Server

@@ -12,9 +12,8 @@ import pytest
 
 import limited
 from spillway.runtime import java
-from spillway.runtime.batch import jvm, machine
+from spillway.runtime.batch import executors, jvm, machine
 from spillway.runtime.batch.jvm import NoSparkError
-from spillway.runtime.batch.spark import _retrying
 
 SPAWN = multiprocessing.get_context("spawn")
 
@@ -83,7 +82,7 @@ def test_a_java_that_is_too_old_or_dies_is_told_by_its_own_words(
     ],
 )
 def test_a_local_spark_tries_again_too(given: str, used: str) -> None:
-    assert _retrying(given) == used
+    assert executors.retrying(given) == used
 
 
 def test_memory_and_time_of_a_process_are_found() -> None:

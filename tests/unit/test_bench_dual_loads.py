@@ -35,8 +35,8 @@ from spillway.bench.record import peers
 from spillway.bench.record.figures import Verdict
 from spillway.bench.record.schedule import Lateness
 from spillway.bench.record.systems import EndedError
+from spillway.model.observation import Move, MoveKind
 from spillway.model.operators import Paradigm
-from spillway.runtime.driver.observation import Move, MoveKind
 
 LOAD = Load(100.0, (Phase("low", 2.0, 2.0), Phase("burst", 10.0, 1.0), Phase("low again", 2.0, 8.0)), first=7)
 

@@ -17,7 +17,7 @@ from spillway.bench.record.resize import Outcome, Pause, Phase, Run
 from spillway.bench.record.schedule import Lateness, Schedule
 from spillway.controllers.protocol import messages, wire
 from spillway.controllers.protocol.values import Owner, Partition
-from spillway.runtime.driver.observation import Move, MoveKind
+from spillway.model.observation import Move, MoveKind
 from spillway.runtime.telemetry import Place, Report
 
 USERS, COUNT = 400, 1200

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spillway.cli.story import moves, narrator
-from spillway.runtime.driver.observation import Move, MoveKind
+from spillway.model.observation import Move, MoveKind
 
 
 def move(at: float, partition: str, target: str = "batch", kind: MoveKind = MoveKind.SWITCH, reason: str = "b") -> Move:

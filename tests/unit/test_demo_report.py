@@ -12,7 +12,7 @@ from spillway.cli.story import report
 from spillway.cli.story.meter import Ages
 from spillway.cli.story.phases import Capacity, Name
 from spillway.cli.story.report import Lived, Outcome
-from spillway.runtime.driver.observation import Standby, StandbyState
+from spillway.model.observation import Standby, StandbyState
 
 RIGHT = {
     "verdict": "right", "complete": True, "lost": 0, "duplicated": 0, "wrong": 0, "reordered": 0,

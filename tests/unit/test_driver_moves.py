@@ -5,9 +5,9 @@ from __future__ import annotations
 from spillway.controllers.protocol import log, messages
 from spillway.controllers.protocol.messages import Assign, Cancel, Join, Lead, Prepare, Prepared, Release, Released
 from spillway.controllers.protocol.values import ENGINE, Owner, Partition
+from spillway.model.observation import Move, MoveKind
 from spillway.runtime.driver import retries, waits
 from spillway.runtime.driver.journal import Journal
-from spillway.runtime.driver.observation import Move, MoveKind
 from spillway.runtime.driver.retries import Retries
 from spillway.runtime.driver.waits import Waits
 

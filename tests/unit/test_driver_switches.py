@@ -10,10 +10,10 @@ import pytest
 
 from spillway.controllers.protocol.messages import Plan, Segment
 from spillway.model.execution import Mode
+from spillway.model.observation import VERSION, SwitchAnswer, SwitchOrder
 from spillway.model.operators import Paradigm
 from spillway.runtime.batch.speed import Line
 from spillway.runtime.driver import splitting, switches
-from spillway.runtime.driver.observation import VERSION, SwitchAnswer, SwitchOrder
 from spillway.runtime.driver.steering import Batches
 
 PLAN = Plan(

@@ -19,8 +19,8 @@ from spillway.cli.asking import accounts, told
 from spillway.cli.main import app
 from spillway.controllers.switching import rules, verdicts
 from spillway.local import state
+from spillway.model.observation import Condition, Move, MoveKind, Standby, StandbyState
 from spillway.model.operators import Paradigm
-from spillway.runtime.driver.observation import Condition, Move, MoveKind, Standby, StandbyState
 
 SHOWN, FAILED, UNREADABLE = 0, 1, 2
 ESCAPE = "\x1b[2J\x1b]0;owned\x07\n"

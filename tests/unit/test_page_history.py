@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 import observations
+from spillway.model.observation import Observation
 from spillway.model.operators import Paradigm
-from spillway.runtime.driver.observation import Observation
 from spillway.runtime.page import history
 from spillway.runtime.page.history import History
 

@@ -19,8 +19,8 @@ from spillway.cli.asking.places import Asked, Place
 from spillway.cli.main import app
 from spillway.local import state
 from spillway.local.driver import DriverError
+from spillway.model.observation import Condition, Move, MoveKind, Observation, SwitchAnswer, SwitchOrder
 from spillway.model.operators import Paradigm
-from spillway.runtime.driver.observation import Condition, Move, MoveKind, Observation, SwitchAnswer, SwitchOrder
 
 DONE, REFUSED, UNREADABLE = 0, 1, 2
 

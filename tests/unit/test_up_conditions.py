@@ -5,7 +5,7 @@ from __future__ import annotations
 import observations
 from spillway.local.conditions import STAYS, WELL, Conditions
 from spillway.local.events import Look
-from spillway.runtime.driver.observation import Condition
+from spillway.model.observation import Condition
 
 MISSING = Condition("Topics", False, "Missing", "topic 'lines' does not exist; create it")
 THERE = Condition("Topics", True, "Complete", "every topic is there")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import observations
 from spillway.local.moves import LONGEST, QUIET, Moves
-from spillway.runtime.driver.observation import MoveKind
+from spillway.model.observation import MoveKind
 
 
 def test_moves_of_one_reason_are_one_event_once_no_more_come() -> None:

@@ -19,7 +19,7 @@ from spillway.cli.watching.panel import Panel
 from spillway.cli.watching.screen import Screen
 from spillway.local.edits import Edit
 from spillway.local.events import Event, Kind, Scene
-from spillway.runtime.driver.observation import Condition, Observation
+from spillway.model.observation import Condition, Observation
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 JOB = jobs.read(str(EXAMPLES / "word-count.yaml")).job

@@ -14,8 +14,8 @@ from spillway.local import workers
 from spillway.local.events import Event
 from spillway.local.sizes import Sizes
 from spillway.model.execution import Mode, Workers
+from spillway.model.observation import Observation, Recommended
 from spillway.model.streamjob import StreamJob
-from spillway.runtime.driver.observation import Observation, Recommended
 
 JOB = jobs.read(str(Path(__file__).parents[2] / "examples" / "word-count.yaml")).job
 START = datetime.datetime.fromtimestamp(observations.NOON, datetime.UTC)

@@ -16,7 +16,7 @@ from spillway.local import supervisor
 from spillway.local.driver import Driver, DriverError
 from spillway.local.events import Event, Kind
 from spillway.local.supervisor import StartError, Supervisor
-from spillway.runtime.driver.observation import Observation
+from spillway.model.observation import Observation
 
 
 class Case:

@@ -14,7 +14,7 @@ from spillway.cli.asking import options
 
 if TYPE_CHECKING:
     from spillway.cli.asking.crossings import Crossing
-    from spillway.runtime.driver.observation import SwitchAnswer
+    from spillway.model.observation import SwitchAnswer
 
 
 class To(enum.StrEnum):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from spillway.local.events import Event, Kind, Look
-from spillway.runtime.driver.observation import Condition
+from spillway.model.observation import Condition
 
 # Seconds. A start, a move and a new leader pass through several of them within one.
 STAYS = 2.0

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from spillway.controllers.sizing import Sizing
+from spillway.model.observation import Observation
 from spillway.model.streamjob import StreamJob
-from spillway.runtime.driver.observation import Observation
 
 
 class Kind(enum.StrEnum):

@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Iterable
 
 from spillway.local.events import Event, Kind, Look
-from spillway.runtime.driver.observation import Move, MoveKind
+from spillway.model.observation import Move, MoveKind
 
 QUIET = 1.0  # seconds; moves of one resize come a few hundred milliseconds apart
 LONGEST = 5.0  # seconds; a long one is told in parts, so that somebody who watches sees it go on

@@ -10,8 +10,8 @@ from spillway.controllers.sizes import Bounds, History, Present, SizePolicy
 from spillway.controllers.sizing import Action, Reason, Sizing
 from spillway.local import workers
 from spillway.local.events import Event, Kind, Look
+from spillway.model.observation import Observation
 from spillway.model.streamjob import StreamJob
-from spillway.runtime.driver.observation import Observation
 
 # What a person wants to know even though nothing is done.
 HELD_BACK = (Reason.AT_MAX, Reason.LIMITED, Reason.OUT_OF_BOUNDS, Reason.INVALID)

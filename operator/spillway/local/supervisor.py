@@ -15,7 +15,7 @@ from spillway.local.parts import Parts, way_out
 from spillway.local.printed import Printed
 from spillway.local.upkeep import Ended
 from spillway.model.errors import SpillwayError
-from spillway.runtime.driver.observation import Observation
+from spillway.model.observation import Observation
 
 # Seconds for all partitions to come to rest. Each takes milliseconds, and a few at a time; the rest is for a driver
 # that has to be started again first. Longer: somebody who pressed Ctrl-C thinks that it hangs.

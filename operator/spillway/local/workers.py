@@ -15,8 +15,8 @@ from datetime import timedelta
 from spillway.controllers.balancing import Slot
 from spillway.controllers.sizes import Bounds, Limit, Recommendation
 from spillway.local.upkeep import Ended, Kept, Running
+from spillway.model import observation
 from spillway.model.execution import Workers as Wanted
-from spillway.runtime.driver import observation
 
 # The most that anybody may ask for here; beyond, the machine is the limit, and long before.
 MOST = 256

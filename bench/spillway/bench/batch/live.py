@@ -25,8 +25,8 @@ from spillway.bench.lines import Feeder
 from spillway.bench.record import processes, systems
 from spillway.bench.record.deployed import Deployed
 from spillway.local.driver import Driver, DriverError
+from spillway.model.observation import Batch, Observation, Segment, StandbyState
 from spillway.model.operators import Paradigm
-from spillway.runtime.driver.observation import Batch, Observation, Segment, StandbyState
 
 _T = TypeVar("_T")
 

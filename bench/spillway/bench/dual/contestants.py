@@ -23,8 +23,8 @@ from spillway.bench.record.systems import EndedError
 from spillway.local.driver import Driver, DriverError
 from spillway.local.process import Process
 from spillway.model.errors import SpillwayError
+from spillway.model.observation import Observation, StandbyState
 from spillway.model.operators import Paradigm
-from spillway.runtime.driver.observation import Observation, StandbyState
 
 CORES = 2  # of the machine, for each: slots, and tasks of Spark at once
 R, B, D = "R", "B", "D"

@@ -9,8 +9,8 @@ from typing import Any
 
 from spillway.bench.record.logs import Record
 from spillway.controllers.protocol import messages, wire
+from spillway.model.observation import Move, MoveKind
 from spillway.model.operators import Paradigm
-from spillway.runtime.driver.observation import Move, MoveKind
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -45,8 +45,8 @@ from spillway.local import workers as local
 from spillway.local.driver import Driver
 from spillway.local.process import Process
 from spillway.model.errors import NotReadyError
+from spillway.model.observation import Move, MoveKind, Observation
 from spillway.runtime import clients, telemetry
-from spillway.runtime.driver.observation import Move, MoveKind, Observation
 
 T = TypeVar("T")
 

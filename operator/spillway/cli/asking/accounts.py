@@ -17,9 +17,9 @@ from spillway.controllers import assignment, provisioning, rollout
 from spillway.controllers.protocol.values import ENGINE
 from spillway.controllers.switching import rules, verdicts
 from spillway.local.conditions import WELL
+from spillway.model import observation
+from spillway.model.observation import Condition, Move, MoveKind, Observation, SwitchAnswer
 from spillway.model.operators import Paradigm
-from spillway.runtime.driver import observation
-from spillway.runtime.driver.observation import Condition, Move, MoveKind, Observation, SwitchAnswer
 
 # What each part of a driver decides, and the reasons of its decisions that leave everything as it is.
 _HOLDS: Mapping[str, frozenset[str]] = {

@@ -10,8 +10,8 @@ from spillway.cli.asking import places
 from spillway.cli.asking.places import Place
 from spillway.controllers.protocol.values import ENGINE
 from spillway.local.driver import DriverError
+from spillway.model.observation import Move, MoveKind, Observation
 from spillway.model.operators import Paradigm
-from spillway.runtime.driver.observation import Move, MoveKind, Observation
 
 TURN = 0.1  # seconds; a partition pauses for some tens of milliseconds
 # Seconds until nobody waits any longer. All partitions together take about one; a new owner that is late has ten.

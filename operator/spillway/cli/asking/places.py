@@ -16,7 +16,7 @@ from spillway.cli.planning.questions import RefusedError
 from spillway.local import state as states
 from spillway.local.driver import Driver
 from spillway.model.errors import NotReadyError, SpillwayError
-from spillway.runtime.driver.observation import Observation
+from spillway.model.observation import Observation
 
 FAILED, UNREADABLE = 1, 2
 DEFAULT = "default"  # the namespace of a manifest that names none

@@ -18,8 +18,8 @@ from spillway.cli.asking.accounts import Account, Numbers, Part, Stay
 from spillway.cli.asking.told import Decision
 from spillway.cli.planning import sheets, sizes
 from spillway.cli.watching import lines
+from spillway.model.observation import Batch, Observation, Standby, StandbyState
 from spillway.model.operators import Paradigm
-from spillway.runtime.driver.observation import Batch, Observation, Standby, StandbyState
 
 INDENT = 2
 BAR = 24

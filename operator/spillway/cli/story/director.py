@@ -25,8 +25,8 @@ from spillway.cli.story.report import Lived, Outcome
 from spillway.local.driver import Driver, DriverError
 from spillway.local.events import Event, Kind, Scene
 from spillway.local.process import Process
+from spillway.model.observation import Observation, Standby, StandbyState
 from spillway.model.operators import Paradigm
-from spillway.runtime.driver.observation import Observation, Standby, StandbyState
 
 WARM_UP_RATE = 300.0  # lines per second, before anything is known: a slot of a slow machine can do several times that
 AHEAD = 1.5  # seconds that a feeder gets to start, and to render its lines

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from spillway.controllers.protocol.values import ENGINE
-from spillway.runtime.driver.observation import Move, MoveKind
+from spillway.model.observation import Move, MoveKind
 
 # What a report is about; the others are the beginning and the end of a run.
 TOLD = (MoveKind.SWITCH, MoveKind.RESIZE, MoveKind.PROGRAM, MoveKind.TAKEOVER)

@@ -12,7 +12,7 @@ from spillway.cli.planning import sizes
 from spillway.cli.story.moves import Group
 from spillway.cli.watching import lines
 from spillway.local.events import Event, Kind, Look
-from spillway.runtime.driver.observation import MoveKind, Observation
+from spillway.model.observation import MoveKind, Observation
 
 WIDTH = 80
 INDENT = " " * 9  # as wide as a time with the space behind it

@@ -10,7 +10,7 @@ from typing import Any
 from spillway.cli.planning import sizes
 from spillway.cli.story.meter import Ages
 from spillway.cli.story.phases import Capacity, Name
-from spillway.runtime.driver.observation import Standby
+from spillway.model.observation import Standby
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

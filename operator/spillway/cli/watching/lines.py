@@ -14,7 +14,7 @@ from spillway.cli import terminal
 from spillway.cli.planning import sizes
 from spillway.cli.watching import samples
 from spillway.local.events import Event, Kind, Look, Scene
-from spillway.runtime.driver.observation import Observation, Promise
+from spillway.model.observation import Observation, Promise
 
 RATES = 10.0  # seconds; a rate is of the last seconds, and a day of these lines is a megabyte
 

@@ -21,8 +21,8 @@ from spillway.cli.planning import sheets, sizes
 from spillway.cli.watching import lines, samples
 from spillway.local.conditions import WELL
 from spillway.local.events import Scene
+from spillway.model.observation import Observation, Segment
 from spillway.model.operators import Operator, Paradigm
-from spillway.runtime.driver.observation import Observation, Segment
 
 WIDE = 100  # from here on there is room for how segments hang together
 BAR = 8

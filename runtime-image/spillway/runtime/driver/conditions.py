@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 
 from spillway.controllers.explain import Reasons
-from spillway.runtime.driver.observation import Condition
+from spillway.model.observation import Condition
 
 LONGEST = 1024  # characters of a message, as in the status of a StreamJob
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from spillway.controllers.protocol import log, messages
 from spillway.controllers.protocol.values import ENGINE, Partition
-from spillway.runtime.driver.observation import MOVES, Move, MoveKind
+from spillway.model.observation import MOVES, Move, MoveKind
 
 _WHY = {
     MoveKind.START: "nobody processed it",

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from prometheus_client import registry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
-from spillway.runtime.driver.observation import MoveKind, Observation, Segment
+from spillway.model.observation import MoveKind, Observation, Segment
 from spillway.runtime.driver.reporting import Board
 from spillway.runtime.worker.metrics import Family
 

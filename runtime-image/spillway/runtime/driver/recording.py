@@ -17,7 +17,7 @@ from spillway.controllers import explain, provisioning, tick
 from spillway.controllers.explain import Explained
 from spillway.controllers.switching import verdicts
 from spillway.controllers.topics import Names
-from spillway.runtime.driver.observation import DECISIONS
+from spillway.model.observation import DECISIONS
 
 _encode = msgspec.json.Encoder().encode
 # The same plan again, with costs of a little later, is no news; nor is it that more has to be looked at.

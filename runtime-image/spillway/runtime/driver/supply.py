@@ -15,12 +15,12 @@ from confluent_kafka.admin import AdminClient
 from spillway.controllers import topics
 from spillway.controllers.protocol import messages
 from spillway.controllers.topics import Judgement, Names, Topic
+from spillway.model.observation import Condition
 from spillway.model.streamjob import StreamJob
 from spillway.runtime import admin, task
 from spillway.runtime.driver import plans
 from spillway.runtime.driver.conditions import Kind, Reason, condition
 from spillway.runtime.driver.hands import Hands
-from spillway.runtime.driver.observation import Condition
 from spillway.runtime.programs.program import Program
 
 EVERY = 5.0  # seconds between two looks; each is two requests

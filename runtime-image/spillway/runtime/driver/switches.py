@@ -14,9 +14,9 @@ from spillway.controllers import explain
 from spillway.controllers.explain import Alternative, Reasons
 from spillway.controllers.protocol import messages
 from spillway.model.execution import Mode
+from spillway.model.observation import VERSION, SwitchAnswer, SwitchOrder
 from spillway.model.operators import Paradigm
 from spillway.runtime.driver import splitting
-from spillway.runtime.driver.observation import VERSION, SwitchAnswer, SwitchOrder
 from spillway.runtime.driver.steering import Batches
 
 

@@ -9,8 +9,8 @@ import collections
 
 import msgspec
 
+from spillway.model.observation import Observation
 from spillway.model.operators import Paradigm
-from spillway.runtime.driver.observation import Observation
 
 VERSION = 1
 # Ten minutes: a burst with what was before it and after it. Some hundred bytes each: next to nothing in the driver, and

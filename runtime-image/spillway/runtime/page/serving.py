@@ -22,9 +22,9 @@ import msgspec
 
 from spillway.controllers import tick
 from spillway.controllers.protocol import messages
+from spillway.model import observation
+from spillway.model.observation import Observation
 from spillway.runtime import web
-from spillway.runtime.driver import observation
-from spillway.runtime.driver.observation import Observation
 from spillway.runtime.driver.reporting import Board
 from spillway.runtime.page import events, files, topology
 from spillway.runtime.page.history import History

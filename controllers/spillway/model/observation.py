@@ -270,12 +270,14 @@ class Recommended(msgspec.Struct, frozen=True):
         workers: as many workers of `execution.workers.slots`; None when nobody can tell.
         reason: one word, out of a closed set.
         sentence: why, with the numbers of this case.
+        executors: Spark executors for what runs in batches, or is about to; None when nobody can tell.
     """
 
     slots: int | None
     workers: int | None
     reason: str
     sentence: str
+    executors: int | None = None
 
 
 class Observation(msgspec.Struct, frozen=True):
@@ -299,6 +301,8 @@ class Observation(msgspec.Struct, frozen=True):
         moves: the last ones, the newest last.
         conditions: what is so, and what isn't.
         standby: the Spark that waits for bursts.
+        generation: of the manifest that was read last, as the API server counts them; 0 where it has none.
+        executors: Spark executors that are there; None where Spark has none of its own.
     """
 
     version: int
@@ -318,6 +322,8 @@ class Observation(msgspec.Struct, frozen=True):
     moves: tuple[Move, ...] = ()
     conditions: tuple[Condition, ...] = ()
     standby: Standby = Standby(StandbyState.OFF)
+    generation: int = 0
+    executors: int | None = None
 
 
 class Grant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -326,10 +332,12 @@ class Grant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         version: of this format.
         workers: so many; 0 brings every partition to rest.
+        executors: how many executors Spark may have; None leaves that as it is.
     """
 
     version: Annotated[int, msgspec.Meta(ge=VERSION, le=VERSION)]
     workers: Annotated[int, msgspec.Meta(ge=0, le=MOST_WORKERS)]
+    executors: Annotated[int, msgspec.Meta(ge=0, le=MOST_WORKERS)] | None = None
 
 
 class SwitchOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
