@@ -1,7 +1,7 @@
-"""kube-apiserver, kubectl and etcd, built once from their published Go modules and kept in the cache.
+"""kube-apiserver, kubectl, etcd and helm 4, built once from their published Go modules and kept in the cache.
 
 No download page and no container registry is asked: the Go module proxy that the `go` command is set up for is
-enough. None of the three can be had by a plain `go install`, because their go.mod files contain `replace` lines, so
+enough. The first three can't be had by a plain `go install`, because their go.mod files contain `replace` lines, so
 each is built from a small module that requires it. The first build takes minutes, every later call nothing.
 """
 
@@ -20,6 +20,7 @@ from spillway.local import cache
 
 KUBERNETES_VERSION = "1.34.4"
 ETCD_VERSION = "3.6.5"
+HELM_VERSION = "4.2.4"
 GO_VERSION = "1.26.5"  # only of the Go that PyPI gives where there is none; what is on PATH is taken as it is
 
 Say = Callable[[str], None]
@@ -56,6 +57,10 @@ def _kubernetes(name: str) -> Program:
 KUBE_APISERVER = _kubernetes("kube-apiserver")
 KUBECTL = _kubernetes("kubectl")
 ETCD = Program("etcd", ETCD_VERSION, "go.etcd.io/etcd/server/v3", "go.etcd.io/etcd/server/v3")
+HELM = Program(
+    "helm", HELM_VERSION, "helm.sh/helm/v4", "helm.sh/helm/v4/cmd/helm",
+    {"helm.sh/helm/v4/internal/version.version": f"v{HELM_VERSION}"},
+)  # fmt: skip
 
 
 def path(program: Program, say: Say = print) -> Path:
@@ -123,5 +128,5 @@ def _run(command: list[str], folder: Path) -> str:
 
 
 if __name__ == "__main__":
-    for each in (ETCD, KUBECTL, KUBE_APISERVER):
+    for each in (ETCD, KUBECTL, KUBE_APISERVER, HELM):
         sys.stdout.write(f"{path(each)}\n")
