@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator
 
@@ -59,11 +58,7 @@ def test_without_its_operator_a_job_works_on_and_the_next_one_takes_over_without
         steady.flows(5)
         time.sleep(1)
     _operators(1)
-    steady.job.edit(
-        lambda spec: (
-            spec["policy"].update(cooldown="61s") if "policy" in spec else spec.update(policy={"cooldown": "61s"})
-        )
-    )
+    steady.job.edit(lambda spec: spec.update(policy={"cooldown": "61s"}))
     until("the new operator takes the edit", lambda: _caught_up(steady.job), 60, steady.job.told)
     assert steady.job.lives() == before
     steady.works()
@@ -116,5 +111,5 @@ def _operator_pods() -> list[str]:
 
 
 def _caught_up(job: Job) -> bool:
-    seen = json.loads(job.space.kubectl("get", "streamjob", job.name, "--output=json"))
+    seen = job.seen()
     return bool(seen["status"].get("observedGeneration") == seen["metadata"]["generation"])

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import copy
-import json
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import msgspec
+
+import api
 from cluster import broker
 from cluster.shell import ClusterError
 from spaces import Space, until
-from spillway.model import observation
 from spillway.model.observation import Observation
 
 HEAD = "words"  # the segment of word count that may run in batches
@@ -70,7 +71,7 @@ class Job:
 
     def seen(self) -> dict[str, Any]:
         """The object as it is."""
-        found = self.space.get("streamjob", self.name)
+        found = self.space.get("streamjobs", self.name)
         assert found is not None, f"there is no StreamJob {self.name} in {self.space.name}"
         return found
 
@@ -108,12 +109,12 @@ class Job:
             told = self._asked("/v1/observation")
         except ClusterError:
             return None
-        return observation.observation(told.encode())
+        return None if told is None else msgspec.convert(told, Observation)
 
     def deciding(self) -> dict[str, Any]:
         """What the driver decides now."""
         try:
-            return dict(json.loads(self._asked("/v1/deciding")).get("deciding") or {})
+            return dict((self._asked("/v1/deciding") or {}).get("deciding") or {})
         except ClusterError:
             return {}
 
@@ -133,9 +134,8 @@ class Job:
         self.space.kubectl("delete", "pod", name, "--grace-period=0", "--force", "--wait=false")
         return name
 
-    def _asked(self, path: str) -> str:
-        pod = f"http:{self.name}-driver-0:8080"
-        return self.space.kubectl("get", "--raw", f"/api/v1/namespaces/{self.space.name}/pods/{pod}/proxy{path}")
+    def _asked(self, path: str) -> Any | None:
+        return api.get(f"{api.path(self.space.name, 'pods', f'http:{self.name}-driver-0:8080')}/proxy{path}")
 
 
 def _restarts(pod: Mapping[str, Any]) -> int:

@@ -13,13 +13,14 @@ from typing import Any, TypeVar
 import yaml
 from confluent_kafka.admin import AdminClient, NewTopic
 
+import api
 from cluster import broker, kind, release
 from cluster.shell import ClusterError
 
 T = TypeVar("T")
 
 RESTRICTED = {"pod-security.kubernetes.io/enforce": "restricted"}
-LOOKS = 0.25  # seconds between two looks; each is a process of kubectl, which takes a tenth of one
+LOOKS = 0.25  # seconds between two looks
 # What a job may consist of; `kubectl get all` leaves half of it out.
 KINDS = (
     "streamjobs,pods,statefulsets,services,endpointslices,configmaps,secrets,serviceaccounts,roles,rolebindings,"
@@ -68,18 +69,19 @@ class Space:
 
     def get(self, what: str, name: str) -> dict[str, Any] | None:
         """One object, None if there is none."""
-        found = self.kubectl("get", what, name, "--ignore-not-found", "--output=json")
-        return dict(json.loads(found)) if found.strip() else None
+        found: dict[str, Any] | None = api.get(api.path(self.name, what, name))
+        return found
 
     def all(self, what: str, selector: str = "") -> list[dict[str, Any]]:
         """Objects of a kind, in the order of their names."""
-        chosen = [f"--selector={selector}"] if selector else []
-        items = json.loads(self.kubectl("get", what, "--output=json", *chosen))["items"]
+        chosen = {"labelSelector": selector} if selector else {}
+        items = (api.get(api.path(self.name, what), **chosen) or {"items": []})["items"]
         return sorted(items, key=lambda item: str(item["metadata"]["name"]))
 
     def everything(self) -> set[str]:
         """All objects that are there, as kind/name, but for those of every namespace."""
-        names = {f"{item['kind']}/{item['metadata']['name']}" for item in self.all(KINDS)}
+        items = json.loads(self.kubectl("get", KINDS, "--output=json"))["items"]
+        names = {f"{item['kind']}/{item['metadata']['name']}" for item in items}
         return names - EVERYWHERE
 
     def events(self, name: str = "") -> list[dict[str, Any]]:
