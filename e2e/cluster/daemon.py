@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import signal
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 from cluster import docker
 from cluster.shell import ClusterError, Step, lab, run
@@ -18,6 +20,7 @@ WITHIN = 60.0  # seconds; 2 with a store that was left in order, up to 20 after 
 SYS_RESOURCE = 24  # the number of the capability, as in linux/capability.h
 BOUNDED = "spillway-bounded"
 WRAPPER = Path(__file__).with_name("runc-bounded.sh")
+SETTINGS = Path("/etc/docker/daemon.json")
 SOCKET = "unix:///var/run/docker.sock"
 
 
@@ -78,10 +81,12 @@ def _start() -> None:
     if _ours() is None:
         Path("/var/run/docker.pid").unlink(missing_ok=True)  # of one that died: nobody answers, and none is ours
     Path("/lib/modules").mkdir(exist_ok=True)  # kind mounts it into the node, and takes it for granted
-    log = lab() / "dockerd.log"
+    # A file of its own: what is set in the machine's and in a flag too is refused.
+    log, settings = lab() / "dockerd.log", lab() / "daemon.json"
+    settings.write_text(json.dumps(_configuration()))
     with log.open("w") as output:
         daemon = subprocess.Popen(
-            ["dockerd", "--host", SOCKET, *_bounded()],
+            ["dockerd", "--host", SOCKET, "--config-file", str(settings)],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
@@ -97,18 +102,20 @@ def _start() -> None:
         time.sleep(0.3)
 
 
-def _bounded() -> list[str]:
-    """Flags for a machine that lacks a capability which privileged containers ask for, else none.
+def _configuration() -> dict[str, Any]:
+    """What this machine's daemon is set up for; where a capability is missing, with a runtime that does without.
 
     A container within a container or a small virtual machine often has no CAP_SYS_RESOURCE. `docker run --privileged`,
     which is how kind starts a node, asks for all capabilities there are, and is then refused. So a wrapper takes this
     one out of what is asked for.
     """
+    found: dict[str, Any] = json.loads(SETTINGS.read_text("utf-8")) if SETTINGS.is_file() else {}
     status = Path("/proc/self/status").read_text().splitlines()
     bounding = next(int(line.split()[1], 16) for line in status if line.startswith("CapBnd"))
     if bounding >> SYS_RESOURCE & 1:
-        return []
-    place = lab() / "runc-bounded"
+        return found
+    place = lab() / WRAPPER.stem
     shutil.copy(WRAPPER, place)
     place.chmod(0o755)
-    return [f"--add-runtime={BOUNDED}={place}", f"--default-runtime={BOUNDED}"]
+    runtimes = {**found.get("runtimes", {}), BOUNDED: {"path": str(place)}}
+    return {**found, "runtimes": runtimes, "default-runtime": BOUNDED}
