@@ -8,7 +8,7 @@ UV_VERSION := 0.13.8
 BIN := .venv/bin
 WORKERS ?= 2
 
-.PHONY: help setup lock check format lint types layers test crashes fuzz docs crds demo e2e e2e-down chaos bench images clean
+.PHONY: help setup lock check format lint types layers test crashes fuzz docs crds chart demo e2e e2e-down chaos bench images clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9 -]+:.*## / {n = split($$1, names, " "); for (i = 1; i <= n; i++) printf "  make %-9s %s\n", names[i], $$2}' $(MAKEFILE_LIST)
@@ -57,8 +57,11 @@ ROUNDS ?= 3
 chaos: setup ## the crash tests with new dice, at every point, for so many ROUNDS (3: about half an hour)
 	@SPILLWAY_CHAOS=$(ROUNDS) $(BIN)/python -m pytest -m chaos --timeout 1800 -s $(ARGS)
 
-crds: setup ## write crds/ again from the model
+crds: setup ## write crds/ again from the model (then: make chart)
 	@$(BIN)/spillway crds --output crds
+
+chart: setup ## write what the chart has of other places again: CRDs, versions, dashboards, its README
+	@$(BIN)/python tools/chart.py
 
 docs: setup ## write the generated pages of docs/reference again
 	@$(BIN)/python tools/reference.py

@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+import urllib.parse
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
 LOCK = TOP / "uv.lock"
@@ -26,7 +27,10 @@ UV = str(pathlib.Path(sys.executable).with_name("uv"))
 def without_addresses(lock: str) -> str:
     """The same lock, with file names in place of addresses."""
     lock = re.sub(r'sdist = \{ url = "[^"]*", ', "sdist = { ", lock)
-    lock = re.sub(r'\{ url = "[^"]*/([^"/]+)", ', r'{ filename = "\1", ', lock)
+    # An address has the "!" of a version with an epoch as "%21".
+    lock = re.sub(
+        r'\{ url = "[^"]*/([^"/]+)", ', lambda file: f'{{ filename = "{urllib.parse.unquote(file[1])}", ', lock
+    )
     return re.sub(r'registry = "[^"]*"', 'registry = "index"', lock)
 
 
@@ -68,6 +72,7 @@ def wanted(project: dict[str, object]) -> set[str]:
     groups = project["dependency-groups"]
     assert isinstance(groups, dict)  # noqa: S101
     asked = [*table["dependencies"], *itertools.chain(*table["optional-dependencies"].values()), *groups["dev"]]
+    asked = [line.partition(";")[0].strip() for line in asked]
     return {re.match(r"[\w.-]+", line)[0] + re.sub(r"^[\w.-]+(\[[\w,-]*\])?", "", line) for line in asked}  # type: ignore[index]
 
 

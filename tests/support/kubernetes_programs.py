@@ -1,7 +1,7 @@
-"""kube-apiserver, kubectl and etcd, built once from their published Go modules and kept in the cache.
+"""kube-apiserver, kubectl, etcd and helm 4, built once from their published Go modules and kept in the cache.
 
 No download page and no container registry is asked: the Go module proxy that the `go` command is set up for is
-enough. None of the three can be had by a plain `go install`, because their go.mod files contain `replace` lines, so
+enough. The first three can't be had by a plain `go install`, because their go.mod files contain `replace` lines, so
 each is built from a small module that requires it. The first build takes minutes, every later call nothing.
 """
 
@@ -21,6 +21,7 @@ from spillway.local import cache
 
 KUBERNETES_VERSION = "1.34.4"
 ETCD_VERSION = "3.6.5"
+HELM_VERSION = "4.2.4"
 GO_VERSION = "1.26.5"  # only of the Go that PyPI gives where there is none; what is on PATH is taken as it is
 
 Say = Callable[[str], None]
@@ -65,6 +66,10 @@ KUBECTL = _kubernetes("kubectl")
 KUBE_CONTROLLER_MANAGER, KUBE_SCHEDULER = _kubernetes("kube-controller-manager"), _kubernetes("kube-scheduler")
 KUBE_PROXY, KUBELET, KUBEADM = _kubernetes("kube-proxy"), _kubernetes("kubelet"), _kubernetes("kubeadm")
 ETCD = Program("etcd", ETCD_VERSION, "go.etcd.io/etcd/server/v3", "go.etcd.io/etcd/server/v3")
+HELM = Program(
+    "helm", HELM_VERSION, "helm.sh/helm/v4", "helm.sh/helm/v4/cmd/helm",
+    {"helm.sh/helm/v4/internal/version.version": f"v{HELM_VERSION}"},
+)  # fmt: skip
 
 
 def built(program: Program) -> bool:
@@ -149,5 +154,5 @@ def _run(command: list[str], folder: Path) -> str:
 
 
 if __name__ == "__main__":
-    for each in (ETCD, KUBECTL, KUBE_APISERVER):
+    for each in (ETCD, KUBECTL, KUBE_APISERVER, HELM):
         sys.stdout.write(f"{path(each)}\n")

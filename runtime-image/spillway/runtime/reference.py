@@ -14,9 +14,7 @@ _HEADER = "<!-- Made by `make docs` from the code; changes here are lost. -->"
 
 def metrics() -> str:
     """Every metric, its labels, and what it says."""
-    counters = [
-        Family(f"{family.name}_total", family.labels, family.says) for family in (*worker.COUNTERS, worker.ENDS)
-    ]
+    counters = _counted((*worker.COUNTERS, worker.ENDS))
     parts = [
         f"{_HEADER}\n\n# Metrics\n",
         "Units are seconds and bytes. Labels are bounded: segments, operators and outputs are those of the manifest,"
@@ -34,10 +32,15 @@ def metrics() -> str:
         f"### Gauges\n\n{_table(worker.GAUGES)}",
         "## Driver\n",
         "What nobody knows has no sample: a rate before there were two reports, the need before it was measured.\n",
-        f"### Counter\n\n{_table([Family(f'{driver.MOVES.name}_total', driver.MOVES.labels, driver.MOVES.says)])}",
+        f"### Counters\n\n{_table(_counted(driver.COUNTERS))}",
+        f"### Histogram\n\n{_table([driver.PAUSE])}",
         f"### Gauges\n\n{_table(driver.GAUGES)}",
     ]
     return "\n".join(parts)
+
+
+def _counted(families: Iterable[Family]) -> list[Family]:
+    return [Family(f"{family.name}_total", family.labels, family.says) for family in families]
 
 
 def _table(families: Iterable[Family]) -> str:

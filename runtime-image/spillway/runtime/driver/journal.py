@@ -7,12 +7,16 @@ heir prepares, and the owner still works.
 
 from __future__ import annotations
 
+import bisect
 import collections
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from spillway.controllers.protocol import log, messages
 from spillway.controllers.protocol.values import ENGINE, Partition
 from spillway.model.observation import MOVES, Move, MoveKind
+
+# Bounds of the buckets of pauses, in seconds: three for each factor of ten, from a quick switch to a slow takeover.
+PAUSES = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 
 _WHY = {
     MoveKind.START: "nobody processed it",
@@ -25,11 +29,18 @@ _WHY = {
 
 
 class Journal:
-    """The last moves."""
+    """The last moves.
+
+    Attributes:
+        moves: those.
+        counts: how many there were, by kind.
+        pauses: by kind, how many of them paused for how long, by bucket of `PAUSES` and beyond; and their sum.
+    """
 
     def __init__(self) -> None:
         self.moves: collections.deque[Move] = collections.deque(maxlen=MOVES)
         self.counts: collections.Counter[MoveKind] = collections.Counter()
+        self.pauses: dict[MoveKind, tuple[Sequence[int], float]] = {}
         self._begun: dict[Partition, float] = {}
         self._prepared: dict[Partition, float] = {}
         self._stopped: dict[Partition, float] = {}
@@ -111,3 +122,12 @@ class Journal:
             reason = _WHY[kind]
         self.moves.append(Move(at, kind, str(place), source, target, pause, reason, prepared))
         self.counts[kind] += 1
+        if pause is not None:
+            self._paused(kind, pause / 1e3)
+
+    def _paused(self, kind: MoveKind, seconds: float) -> None:
+        """Counts a pause; what was told before stays as it was, for others read it."""
+        before, total = self.pauses.get(kind, ((0,) * (len(PAUSES) + 1), 0.0))
+        buckets = [*before]
+        buckets[bisect.bisect_left(PAUSES, seconds)] += 1
+        self.pauses[kind] = tuple(buckets), total + seconds

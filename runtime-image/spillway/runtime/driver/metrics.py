@@ -6,12 +6,17 @@ exact numbers.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from prometheus_client import registry
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 
-from spillway.model.observation import MoveKind, Observation, Segment
+from spillway.controllers.switching import verdicts
+from spillway.model.observation import MoveKind, Observation, Segment, StandbyState
+from spillway.model.operators import Paradigm
+from spillway.runtime.driver import switches
+from spillway.runtime.driver.journal import PAUSES
 from spillway.runtime.driver.reporting import Board
 from spillway.runtime.worker.metrics import Family
 
@@ -33,7 +38,19 @@ WORKING = Family("spillway_segment_partitions_working", ("segment",), "Those tha
 MOVING = Family("spillway_segment_partitions_moving", ("segment",), "Those that are on the move.")
 LAG = Family("spillway_lag_messages", ("segment",), "Messages of its input that wait.")
 BUSY = Family("spillway_segment_busy_slots", ("segment",), "Slots that it keeps busy.")
+PARADIGM = Family("spillway_segment_paradigm", ("segment", "paradigm"), "1 where most of it runs so now, else 0.")
+FRAME = Family("spillway_segment_frame_records", ("segment",), "Records in a frame of its edges, as planned.")
+PLANNED = Family("spillway_segment_planned_slots", ("segment",), "Slots that it was planned for.")
+BATCH_SECONDS = Family("spillway_batch_seconds", ("segment",), "What its last batch took, until all of it was stored.")
+BATCH_RECORDS = Family("spillway_batch_records", ("segment",), "Records of its last batch.")
+BATCH_INTERVAL = Family("spillway_batch_interval_seconds", ("segment",), "From one batch to the next, as it is now.")
+BATCH_CAPACITY = Family("spillway_batch_capacity", ("segment",), "Records per second that batches of it do.")
+STANDBY = Family("spillway_standby", ("state",), "1 for what the Spark that waits for bursts is, and 0 for the others.")
+NEEDED_EXECUTORS = Family("spillway_recommended_executors", (), "Spark executors that the load needs.")
+EXECUTORS = Family("spillway_executors", (), "Spark executors that are there, where Spark has some of its own.")
 MOVES = Family("spillway_moves", ("kind",), "Partitions that changed hands since this driver began.")
+SWITCHES = Family("spillway_switch_decisions", ("to", "reason"), "Decisions to switch, since this driver began.")
+PAUSE = Family("spillway_move_pause_seconds", ("kind",), "How long nobody had a partition that changed hands.")
 
 _OF_SEGMENTS: Mapping[Family, Callable[[Segment], float | None]] = {
     PARTITIONS: lambda segment: segment.partitions,
@@ -41,18 +58,36 @@ _OF_SEGMENTS: Mapping[Family, Callable[[Segment], float | None]] = {
     MOVING: lambda segment: segment.moving,
     LAG: lambda segment: segment.lag,
     BUSY: lambda segment: segment.busy,
+    BATCH_SECONDS: lambda segment: segment.batch.seconds if segment.batch else None,
+    BATCH_RECORDS: lambda segment: segment.batch.records if segment.batch else None,
+    BATCH_INTERVAL: lambda segment: segment.batch.interval_ms / 1e3 if segment.batch else None,
+    BATCH_CAPACITY: lambda segment: segment.batch.capacity if segment.batch else None,
 }
 _OF_JOB: Mapping[Family, Callable[[Observation], float | None]] = {
     LEADS: lambda told: told.leader > 0,
     READY: lambda told: told.ready,
     NEEDED_SLOTS: lambda told: told.recommended.slots,
     NEEDED_WORKERS: lambda told: told.recommended.workers,
+    NEEDED_EXECUTORS: lambda told: told.recommended.executors,
+    EXECUTORS: lambda told: told.executors,
     GRANTED: lambda told: told.granted,
     RATE: lambda told: told.rate_in,
     BOUND: lambda told: told.latency.bound_ms / 1e3,
     QUANTILE: lambda told: told.latency.quantile,
 }
-GAUGES = (*_OF_JOB, WITHIN, SLOTS, CONDITIONS, *_OF_SEGMENTS)
+COUNTERS = (MOVES, SWITCHES)
+# Told as 0 before there was one: else Prometheus would take the first switch for where counting began.
+_SWITCHES = (
+    (Paradigm.BATCH, verdicts.Reason.QUEUE_BEYOND_POINT),
+    (Paradigm.BATCH, verdicts.Reason.BURST),
+    (Paradigm.RECORD, verdicts.Reason.BURST_PASSED),
+    (Paradigm.BATCH, switches.Reason.ORDERED),
+    (Paradigm.RECORD, switches.Reason.ORDERED),
+    (Paradigm.RECORD, switches.Reason.SPARK_GONE),
+    (Paradigm.BATCH, switches.Reason.SPARK_BACK),
+)
+_NEVER = (0,) * (len(PAUSES) + 1)
+GAUGES = (*_OF_JOB, WITHIN, SLOTS, STANDBY, CONDITIONS, *_OF_SEGMENTS, PARADIGM, FRAME, PLANNED)
 
 
 class Collector(registry.Collector):
@@ -73,10 +108,28 @@ class Collector(registry.Collector):
         silent = sum(slot.silent for slot in told.slots)
         yield _gauge(SLOTS, [(("heard",), len(told.slots) - silent), (("silent",), silent)])
         yield _gauge(CONDITIONS, (((one.type, one.reason), one.status) for one in told.conditions))
-        moves = CounterMetricFamily(MOVES.name, MOVES.says, labels=MOVES.labels)
+        yield _gauge(STANDBY, (((state,), state is told.standby.state) for state in StandbyState))
+        ways = ((segment, way) for segment in told.segments for way in Paradigm if way is not Paradigm.AUTO)
+        yield _gauge(PARADIGM, (((segment.name, str(way)), segment.paradigm is way) for segment, way in ways))
+        planned = told.plan.segments if told.plan else ()
+        yield _gauge(FRAME, (((segment.name,), segment.frame) for segment in planned))
+        yield _gauge(PLANNED, (((segment.name,), segment.parallelism) for segment in planned))
+        yield _counter(MOVES, (((str(kind),), view.moves.get(kind, 0)) for kind in MoveKind))
+        switched = {(str(to), str(reason)): 0 for to, reason in _SWITCHES} | {**view.switches}
+        yield _counter(SWITCHES, switched.items())
+        pauses = HistogramMetricFamily(PAUSE.name, PAUSE.says, labels=PAUSE.labels)
         for kind in MoveKind:
-            moves.add_metric((str(kind),), view.moves.get(kind, 0))
-        yield moves
+            buckets, total = view.pauses.get(kind, (_NEVER, 0.0))
+            bounds = (*(f"{bound:g}" for bound in PAUSES), "+Inf")
+            pauses.add_metric((str(kind),), [*zip(bounds, itertools.accumulate(buckets), strict=True)], total)
+        yield pauses
+
+
+def _counter(family: Family, samples: Iterable[tuple[tuple[str, ...], float]]) -> Metric:
+    metric = CounterMetricFamily(family.name, family.says, labels=family.labels)
+    for labels, value in samples:
+        metric.add_metric(labels, value)
+    return metric
 
 
 def _gauge(family: Family, samples: Iterable[Sample]) -> Metric:

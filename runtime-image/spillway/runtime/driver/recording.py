@@ -25,13 +25,19 @@ _QUIET = (provisioning.Reason.STEADY, provisioning.Reason.REVIEW, provisioning.R
 
 
 class Recorder:
-    """Keeps decisions that are news."""
+    """Keeps decisions that are news.
+
+    Attributes:
+        decisions: the last ones, as they are told.
+        switches: how many of them switched something, by paradigm and reason.
+    """
 
     def __init__(self, names: Names, send: Callable[[str, bytes], None]) -> None:
         """`send` gets a topic and a value."""
         self._topic, self._send = names.decisions, send
         self._last: dict[str, tuple[str, ...]] = {}
         self.decisions: collections.deque[dict[str, Any]] = collections.deque(maxlen=DECISIONS)
+        self.switches: collections.Counter[tuple[str, str]] = collections.Counter()
 
     def take(self, decision: tick.Decision, at: float) -> None:
         """All parts of a tick."""
@@ -57,6 +63,8 @@ class Recorder:
         self._last[part] = key
         found = {"at": at, "part": part, **explain.data(decision), **more}
         self.decisions.append(found)
+        if to := more.get("to"):
+            self.switches[to, str(decision.reason)] += 1
         self._send(self._topic, _encode(found))
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from spillway.controllers import rollout
@@ -33,6 +34,8 @@ class View(NamedTuple):
         addresses: where the workers of slots answer, by slot.
         moves: how many partitions changed hands since the driver began, by kind.
         ticked: when the last tick was.
+        switches: how many were decided since then, by paradigm and reason.
+        pauses: of moves, as the journal has them.
     """
 
     observation: Observation
@@ -41,6 +44,8 @@ class View(NamedTuple):
     addresses: Mapping[str, str]
     moves: Mapping[MoveKind, int]
     ticked: float
+    switches: Mapping[tuple[str, str], int] = MappingProxyType({})
+    pauses: Mapping[MoveKind, tuple[Sequence[int], float]] = MappingProxyType({})
 
 
 def starting(job: StreamJob, problem: str = "") -> View:
@@ -102,7 +107,8 @@ def view(driver: Driver) -> View:
         standby=driver.batching.standby.told,
     )
     addresses = {slot.slot: slot.address for slot in slots}
-    return View(told, state, programs, addresses, dict(driver.journal.counts), clock())
+    switches, journal = dict(driver.recorder.switches), driver.journal
+    return View(told, state, programs, addresses, dict(journal.counts), clock(), switches, dict(journal.pauses))
 
 
 def _places(state: log.State) -> list[Partition]:
