@@ -16,9 +16,9 @@ from spillway.model.observation import VERSION, SwitchOrder
 from spillway.runtime.batch import hop
 from spillway.runtime.batch.ranges import Order, Range, Result
 from spillway.runtime.driver.batching import Alone
-from spillway.runtime.driver.driver import Files
+from spillway.runtime.driver.driver import Batches, Files
 from spillway.runtime.driver.main import Process
-from spillway.runtime.driver.standby import Runner
+from spillway.runtime.driver.standby import Resizable
 
 # Seconds for which a number of workers is granted; each time partitions move.
 GRANT = 0.7
@@ -41,8 +41,13 @@ def dying_in_batches(point: str, file: Path) -> None:
 class Inline(Alone):
     """Works on ranges in the driver's own process, which costs nothing to start."""
 
+    executors: int | None = None
+
     def run(self, order: Order, given: Sequence[Range]) -> list[Result]:
         return hop.some(order, given)
+
+    def resize(self, count: int) -> None:
+        """There is nobody else."""
 
 
 class Careless(Inline):
@@ -57,9 +62,9 @@ def careless(file: Path) -> None:
     switching(file, Careless)
 
 
-def switching(file: Path, start: Callable[[], Runner] = Inline) -> None:
+def switching(file: Path, start: Callable[[], Resizable] = Inline) -> None:
     """A driver that is asked for batches, for records, and so on; ranges are worked on in its own process."""
-    process = Process(Files(file), "127.0.0.1", 0, lambda: False, start)
+    process = Process(Files(file), "127.0.0.1", 0, lambda: False, Batches(lambda _, __: start()))
     process._grant(2)  # noqa: SLF001
 
     def order() -> None:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from spillway.local.process import Process
+from spillway.runtime.batch.executors import Local
 from spillway.runtime.batch.jvm import Usage
 from spillway.runtime.batch.ranges import Order, Range, Result
 from spillway.runtime.batch.spark import LostError, Spark
@@ -32,7 +33,7 @@ class Keeper:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._spark: Spark | None = Spark("local[2]")
+        self._spark: Spark | None = Spark(Local("local[2]"))
 
     def run(self, order: Order, given: Sequence[Range]) -> list[Result]:
         """One batch."""
@@ -55,7 +56,7 @@ class Keeper:
             before, self._spark = self._spark, None
             if before is not None:
                 before.close()
-            self._spark = Spark("local[2]")
+            self._spark = Spark(Local("local[2]"))
 
     def jvm(self) -> int:
         """Its JVM."""
@@ -68,6 +69,8 @@ class _Manager(BaseManager):
 
 class Kept:
     """What a driver has of it."""
+
+    executors: int | None = None
 
     def __init__(self, address: str) -> None:
         self._keeper = _reached(address)
@@ -83,6 +86,9 @@ class Kept:
         """One batch."""
         found: list[Result] = self._keeper.run(order, given)
         return found
+
+    def resize(self, count: int) -> None:
+        """It is as it is."""
 
     def close(self) -> None:
         """It stays."""

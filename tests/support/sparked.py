@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from spillway.runtime.batch import machine
+from spillway.runtime.batch.executors import Local
 from spillway.runtime.batch.jvm import Usage
 from spillway.runtime.batch.ranges import Order, Range, Result
 from spillway.runtime.batch.spark import Spark
@@ -99,7 +100,7 @@ def _lives(process: int) -> bool:
 
 def _begin(master: str, settings: dict[str, str]) -> int:
     logging.disable(logging.CRITICAL)  # what py4j says of a JVM that a test has killed
-    _spark.append(Spark(master, settings))
+    _spark.append(Spark(Local(master), settings))
     return os.getpid()
 
 
@@ -133,4 +134,4 @@ def again(spark: Spark) -> None:
     """Ask it: end it, and start another one in the same process."""
     _spark.remove(spark)
     spark.close()
-    _spark.append(Spark("local[2]"))
+    _spark.append(Spark(Local("local[2]")))

@@ -12,7 +12,7 @@ import armed_by_file
 import kept_spark
 from spillway.runtime.batch.ranges import Order, Range, Result, Times
 from spillway.runtime.driver import main
-from spillway.runtime.driver.standby import Runner
+from spillway.runtime.driver.standby import Resizable
 
 HASTY = "SPILLWAY_TEST_HASTY"  # in the environment: its batches are said to be done before they are begun
 LATE = 0.3  # seconds by which they are late
@@ -37,7 +37,7 @@ class Hasty(kept_spark.Kept):
         super().run(order, given)
 
 
-def _kept(master: str) -> Runner:
+def _kept(master: str) -> Resizable:
     made = Hasty if HASTY in os.environ else kept_spark.Kept
     return made(os.environ[kept_spark.ADDRESS])
 

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 import limited
-from spillway.runtime.batch import jvm, machine
+from spillway.runtime.batch import executors, jvm, machine
 from spillway.runtime.batch.jvm import NoSparkError
-from spillway.runtime.batch.spark import _retrying
 
 SPAWN = multiprocessing.get_context("spawn")
 
@@ -89,7 +88,7 @@ def test_a_java_that_is_too_old_or_dies_is_told_by_its_own_words(
     ],
 )
 def test_a_local_spark_tries_again_too(given: str, used: str) -> None:
-    assert _retrying(given) == used
+    assert executors.retrying(given) == used
 
 
 def test_memory_and_time_of_a_process_are_found() -> None:

@@ -81,3 +81,18 @@ def test_how_full_frames_are_goes_by_records_of_the_last_batches() -> None:
     for _ in range(speed.KEPT):
         weight.learn(5, 15)
     assert weight.each == 3
+
+
+def test_with_more_executors_batches_are_taken_to_be_quicker_but_for_what_is_fixed() -> None:
+    found = Speed()
+    for size in (1_000, 10_000, 50_000):
+        found.learn(Batch(size, 0.1 + size / 10_000))
+    found.scale(4.0)
+    assert found.line is not None
+    assert found.line.fixed == pytest.approx(0.1)
+    assert found.line.capacity == pytest.approx(40_000)
+    for _ in range(speed.KEPT):  # what is measured then counts
+        for size in (1_000, 10_000, 50_000):
+            found.learn(Batch(size, 0.1 + size / 30_000))
+    assert found.line.capacity == pytest.approx(30_000)
+    Speed().scale(2.0)  # of what nobody has tried nothing is known

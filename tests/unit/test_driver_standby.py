@@ -12,7 +12,7 @@ from spillway.model.observation import StandbyState
 from spillway.runtime.batch.jvm import Usage
 from spillway.runtime.batch.ranges import Order, Range, Result
 from spillway.runtime.driver import standby as room
-from spillway.runtime.driver.standby import Runner, Standby
+from spillway.runtime.driver.standby import NONE_GRANTED, Resizable, Runner, Standby
 
 
 class Fake:
@@ -20,13 +20,18 @@ class Fake:
 
     alive = 0
     usage = Usage(2, 10**6, 1.5)
+    executors: int | None = None
 
-    def __init__(self) -> None:
+    def __init__(self, count: int) -> None:
+        self.sizes = [count]
         assert not Fake.alive
         Fake.alive = 1
 
     def run(self, _: Order, __: Sequence[Range]) -> list[Result]:
         return []
+
+    def resize(self, count: int) -> None:
+        self.sizes.append(count)
 
     def close(self) -> None:
         time.sleep(0.05)
@@ -79,7 +84,7 @@ def test_one_that_was_lost_is_ended_before_another_one_starts() -> None:
 def test_what_can_not_be_started_says_why_and_is_left_alone_for_a_while() -> None:
     tries = []
 
-    def start() -> Runner:
+    def start(_: int) -> Resizable:
         tries.append(1)
         message = "no Java"
         raise TerminalError(message)
@@ -111,4 +116,94 @@ def test_one_that_nobody_wants_any_more_is_ended_after_a_while(monkeypatch: pyte
     _until(lambda: standby.told.state is StandbyState.OFF)
     standby.want()
     assert _warm(standby) is not first
+    standby.close()
+
+
+class Far(Fake):
+    """Has executors, which are there at once."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__(count)
+        self.executors = count
+
+    def resize(self, count: int) -> None:
+        super().resize(count)
+        self.executors = count
+
+
+def _far(standby: Standby) -> Far:
+    runner = _warm(standby)
+    assert isinstance(runner, Far)
+    return runner
+
+
+def _measured(standby: Standby, executors: int) -> None:
+    """Looked at until it has so many."""
+    for _ in range(100):
+        standby.measure()
+        if standby.executors == executors:
+            return
+        time.sleep(0.05)
+    pytest.fail(f"{standby.executors} executors, wanted were {executors}")
+
+
+def test_it_begins_with_as_many_executors_as_are_granted_and_follows_the_grant(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "MEASURE", 0.0)
+    standby = Standby(Far, executors=True)
+    assert standby.executors == 0
+    standby.grant(2)
+    standby.want()
+    runner = _far(standby)
+    for count in (4, 1):
+        standby.grant(count)
+        _measured(standby, count)
+    assert runner.sizes == [2, 4, 1]
+    standby.close()
+
+
+def test_as_long_as_nobody_has_granted_any_it_has_the_least_that_the_job_wants() -> None:
+    standby = Standby(Far, executors=True)
+    standby.want(3)
+    assert _far(standby).sizes == [3]
+    standby.close()
+
+
+def test_without_a_granted_executor_there_is_none_and_it_says_so() -> None:
+    standby = Standby(Far, executors=True)
+    standby.grant(0)
+    standby.want()
+    assert (standby.told.state, standby.told.problem) == (StandbyState.OFF, NONE_GRANTED)
+    standby.spare()  # a job that keeps none warm is not held up by that: it asks for one when it needs it
+    assert standby.told.problem == ""
+
+    standby.grant(1)
+    standby.want()
+    runner = _far(standby)
+    standby.grant(0)
+    standby.measure()
+    assert (standby.runner, standby.told.problem) == (None, NONE_GRANTED)
+    _until(lambda: standby.told.state is StandbyState.OFF)
+    assert standby.executors == 0
+    standby.grant(1)
+    standby.want()
+    assert _far(standby) is not runner
+    standby.close()
+
+
+def test_a_resize_that_fails_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(_: Far, __: int) -> None:
+        message = "its Java process is busy"
+        raise TerminalError(message)
+
+    monkeypatch.setattr(room, "MEASURE", 0.0)
+    standby = Standby(Far, executors=True)
+    standby.want()
+    runner = _far(standby)
+    with monkeypatch.context() as broken:
+        broken.setattr(Far, "resize", fails)
+        standby.grant(5)
+        standby.measure()
+        time.sleep(0.05)
+        assert standby.runner is runner
+    _measured(standby, 5)
     standby.close()

@@ -60,7 +60,7 @@ class Batching:
 
     def __init__(self, position: int | None) -> None:
         self.position = position
-        self.standby = SimpleNamespace(runner=None, want=lambda: None, measure=lambda: None)
+        self.standby = SimpleNamespace(runner=None, want=lambda _: None, measure=lambda: None)
         self.lasts: dict[str, Any] = {}
 
     def can(self, *_: Any) -> str:

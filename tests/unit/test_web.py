@@ -9,12 +9,13 @@ import socket
 import time
 from collections.abc import Iterator
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from spillway.runtime import web
-from spillway.runtime.web import AddressError, Paths, QueryError, Reply, Server, Stream
+from spillway.runtime.web import AddressError, Paths, QueryError, Reply, Server, Stream, Token, TokenError
 
 TAKEN: queue.Queue[socket.socket] = queue.Queue()
 
@@ -172,3 +173,51 @@ def test_who_listens_everywhere_names_an_address_that_others_reach() -> None:
 
     assert host not in ("", "0.0.0.0")  # noqa: S104
     assert int(port) > 0
+
+
+SECRET = "a1b2c3"  # noqa: S105 - of this test alone
+
+
+@pytest.fixture
+def guarded(tmp_path: Path) -> Iterator[Server]:
+    (tmp_path / "token").write_text(f"{SECRET}\n")
+    puts = {"/put": lambda body: web.reply(HTTPStatus.OK, {"body": body.decode()})}
+    found = Server("127.0.0.1", 0, "spillway-test")
+    gets = {"/whole": lambda *_: web.reply(HTTPStatus.OK, {})}
+    found.start(Paths(gets, puts, Token(tmp_path / "token")))
+    yield found
+    found.stop()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [None, "", SECRET, f"Basic {SECRET}", "Bearer", "Bearer ", f"Bearer {SECRET}x", "Bearer \xe9", "Bearer a1b2"],
+)
+def test_who_does_not_bring_the_token_changes_nothing(
+    guarded: Server, given: str | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    headers = {} if given is None else {"Authorization": given}
+    for path in ("/put", "/elsewhere"):
+        status, found = ask(guarded, "PUT", path, b"x", **headers)
+        assert (status, list(found)) == (401, ["problem"])
+        assert "Authorization: Bearer TOKEN" in found["problem"]
+        assert SECRET not in str(found) + caplog.text
+
+
+def test_who_brings_the_token_may_and_who_only_reads_needs_none(guarded: Server, tmp_path: Path) -> None:
+    assert ask(guarded, "PUT", "/put", b"x", Authorization=f"Bearer {SECRET}") == (200, {"body": "x"})
+    assert ask(guarded, "PUT", "/put", b"x", authorization=f"bearer  {SECRET}") == (200, {"body": "x"})
+    assert ask(guarded, "GET", "/whole") == (200, {})
+    (tmp_path / "token").write_text("another")  # a Secret that was changed
+    assert ask(guarded, "PUT", "/put", b"x", Authorization=f"Bearer {SECRET}")[0] == 401
+    assert ask(guarded, "PUT", "/put", b"x", Authorization="Bearer another")[0] == 200
+    (tmp_path / "token").unlink()
+    assert ask(guarded, "PUT", "/put", b"x", Authorization="Bearer another")[0] == 503
+
+
+def test_a_token_that_is_missing_or_empty_is_none(tmp_path: Path) -> None:
+    with pytest.raises(TokenError, match="can't be read: No such file"):
+        Token(tmp_path / "none")
+    (tmp_path / "empty").write_text("\n")
+    with pytest.raises(TokenError, match="is empty"):
+        Token(tmp_path / "empty")

@@ -31,8 +31,10 @@ class DriverError(NotReadyError):
 class Driver:
     """A driver at an address, as host:port."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, token: str = "") -> None:
+        """`token` is what a driver wants of who changes something; those on this machine want none."""
         self.address = address
+        self._token = token
 
     def observation(self) -> observation.Observation:
         """All that it tells of its job."""
@@ -90,11 +92,11 @@ class Driver:
         return found
 
     def _asked(self, path: str, body: bytes | None = None) -> bytes:
+        headers = {"Content-Type": "application/json"} if body is not None else {}
+        if body is not None and self._token:
+            headers["Authorization"] = f"Bearer {self._token}"
         request = urllib.request.Request(
-            f"http://{self.address}{path}",
-            body,
-            {"Content-Type": "application/json"} if body is not None else {},
-            method="GET" if body is None else "PUT",
+            f"http://{self.address}{path}", body, headers, method="GET" if body is None else "PUT"
         )
         try:
             with _open(request, timeout=PATIENCE) as answer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import http.server
 import json
 import logging
@@ -12,19 +13,21 @@ import threading
 import urllib.parse
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from prometheus_client import CollectorRegistry, exposition
 from prometheus_client.registry import Collector
 
-from spillway.model.errors import RetryError, SpillwayError
+from spillway.model.errors import RetryError, SpillwayError, TerminalError
 
 # Requests at a time; one more is hung up on. Prometheus, the kubelet, the driver and the manager make a few.
 MOST = 32
 PATIENCE = 10.0  # seconds for who asks to say what, and to take the answer
 LARGEST = 10_000  # bytes that somebody may send; what is put to us has less than a hundred
 JSON = "application/json"
+CHALLENGE = MappingProxyType({"WWW-Authenticate": "Bearer"})  # as who answers 401 has to say what would do
 
 _log = logging.getLogger(__name__)
 
@@ -35,6 +38,38 @@ class AddressError(RetryError):
 
 class QueryError(SpillwayError):
     """What stands behind the path of a request can't be understood."""
+
+
+class TokenError(TerminalError):
+    """There is no token to compare with."""
+
+
+class Token:
+    """What whoever changes something has to bring, in a file that may be written again while we run.
+
+    It is compared in a time that tells nothing of it, and appears in no log and no message.
+    """
+
+    def __init__(self, file: Path) -> None:
+        """Raises TokenError where there is none."""
+        self._file = file
+        self._read()
+
+    def fits(self, authorization: str) -> bool:
+        """Whether the header of that name brings it; raises TokenError where the file is gone."""
+        kind, _, brought = authorization.partition(" ")
+        return hmac.compare_digest(brought.strip().encode(), self._read()) and kind.lower() == "bearer"
+
+    def _read(self) -> bytes:
+        try:
+            found = self._file.read_bytes().strip()
+        except OSError as error:
+            message = f"the token in {self._file} can't be read: {error.strerror}"
+            raise TokenError(message) from None
+        if not found:
+            message = f"{self._file} is empty, so nobody could bring the token that is in it"
+            raise TokenError(message)
+        return found
 
 
 class Reply(NamedTuple):
@@ -105,8 +140,10 @@ class Paths:
         self,
         gets: Mapping[str, Callable[[str, str, str], Answer]],
         puts: Mapping[str, Callable[[bytes], Reply]] | None = None,
+        token: Token | None = None,
     ) -> None:
-        self._gets, self._puts = gets, puts or {}
+        """With a `token`, every PUT has to bring it."""
+        self._gets, self._puts, self._token = gets, puts or {}, token
 
     def get(self, target: str, accept: str) -> Answer:
         """The answer to a GET."""
@@ -119,8 +156,14 @@ class Paths:
         message = f"there is no {path[:60]!r} here; there are {', '.join(self._gets)}"
         return problem(HTTPStatus.NOT_FOUND, message)
 
-    def put(self, target: str, body: bytes) -> Reply:
-        """The answer to a PUT."""
+    def put(self, target: str, body: bytes, authorization: str = "") -> Reply:
+        """The answer to a PUT; `authorization` is what the header of that name says."""
+        try:
+            if self._token is not None and not self._token.fits(authorization):
+                message = "only who brings the token may change something: Authorization: Bearer TOKEN"
+                return problem(HTTPStatus.UNAUTHORIZED, message)._replace(headers=CHALLENGE)
+        except TokenError as error:
+            return problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
         if (answer := self._puts.get(target)) is None:
             return problem(HTTPStatus.NOT_FOUND, f"nothing can be put to {target[:60]!r}")
         return answer(body)
@@ -212,7 +255,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             message = f"say with Content-Length how much comes, at most {LARGEST} bytes"
             self._send(problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message))
             return
-        self._send(self.server.paths.put(self.path, self.rfile.read(int(length))))
+        body = self.rfile.read(int(length))
+        self._send(self.server.paths.put(self.path, body, self.headers.get("Authorization", "")))
 
     def version_string(self) -> str:
         """Who answers; versions are nobody's concern."""

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from spillway.bench.batch import cases
 from spillway.bench.record import processes, systems
 from spillway.bench.record.figures import quantile
+from spillway.runtime.batch.executors import Local
 from spillway.runtime.batch.ranges import Range
 from spillway.runtime.batch.spark import Spark
 
@@ -40,7 +41,7 @@ def main(seconds: float, done: Callable[[str], None]) -> Iterator[Line]:
         processes.fresh(cases.fill, run, max(SIZES) * 2)
         done("records are there")
         began = time.perf_counter()
-        spark = Spark(f"local[{PARTITIONS}]")
+        spark = Spark(Local(f"local[{PARTITIONS}]"))
         try:
             yield Line("start", f"{time.perf_counter() - began:.1f} s")
             yield from _batches(spark, run)

@@ -1,8 +1,10 @@
 """A warm Spark, and one job for each intent, whose ranges are divided among as many tasks as can run at once.
 
-    spark = Spark("local[2]")            blocks for some seconds
+    spark = Spark(Local("local[2]"))     blocks for some seconds
     spark.run(order, ranges)             blocks; any thread
     spark.close()
+
+Where its tasks run is behind a port (`executors`): in threads of its own, or in pods.
 
 It is Spark's core alone, without SQL: a job is a function that runs in Python workers, which stay.
 That took 50 ms (two ranges without work, on two busy cores) where the same through `DataFrame.mapInArrow` took 150,
@@ -24,7 +26,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from spillway.model.errors import RetryError
-from spillway.runtime.batch import jvm, limits, machine, worker
+from spillway.runtime.batch import jvm, worker
+from spillway.runtime.batch.executors import Site
 from spillway.runtime.batch.jvm import Jvm, NoSparkError, Usage
 from spillway.runtime.batch.ranges import Order, Range, Result
 
@@ -51,12 +54,12 @@ SETTINGS: Mapping[str, str] = {
     # processor time at the start, and a hundred MB. Out of memory it ends, rather than to go on by halves.
     "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:+ExitOnOutOfMemoryError",
 }
-LOCAL: Mapping[str, str] = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 # Seconds without a job after which one without work is run. Spark ends Python workers that had nothing to do for a
 # minute, and with them all that is warm.
 AWAKE = 20.0
-# Of all memory, what Python workers may have together. The rest is for the JVM, the driver, and whoever else is there.
-SHARE = 0.5
+# Seconds between two looks whether executors are there, and seconds without any after which that is the end of this
+# Spark: partitions wait for it. One that is lost is there again after 20 to 35 s on a busy node.
+LOOK, ALONE = 5.0, 60.0
 
 _log = logging.getLogger(__name__)
 # It tells of each connection, and of a JVM that is gone with a page of traces; what matters of that is an error here.
@@ -74,8 +77,8 @@ class LostError(BatchError):
 class Spark:
     """One that stays. A process can have one at a time."""
 
-    def __init__(self, master: str, settings: Mapping[str, str] | None = None) -> None:
-        """`master` is where tasks run, such as `local[2]`; further settings win over ours.
+    def __init__(self, site: Site, settings: Mapping[str, str] | None = None) -> None:
+        """`site` is where tasks run; further settings win over ours.
 
         Raises NoSparkError, which says what is missing.
         """
@@ -85,22 +88,30 @@ class Spark:
         if SparkContext._active_spark_context is not None or SparkContext._gateway is not None:  # noqa: SLF001
             message = "this process has a Spark already, and there can only be one"
             raise NoSparkError(message)
-        local = jvm.cores(master)
-        given = {"spark.master": _retrying(master), **SETTINGS, **(_local(local) if local else {}), **(settings or {})}
-        self._jvm = Jvm(given, local)
+        given = {**SETTINGS, **site.begin(), **(settings or {})}
+        self._jvm = Jvm(given, site.workers)
         self._lock = threading.Lock()
         self._closed = threading.Event()
+        self._gone = ""  # why this is the end, though its JVM runs
         self._numbers: dict[int, RDD[int]] = {}
         self._warm: set[tuple[str, str]] = set()
         self._last = time.monotonic()
         try:
             conf = SparkConf(loadDefaults=False).setAll(list(given.items()))
             self._context = SparkContext(conf=conf, gateway=self._jvm.gateway)
+            self._executors = site.joined(self._context)
+            self._known = self._executors.there
+            # Python workers start with the first task: some seconds, which the first batch need not wait for.
+            self._job(worker.awake, None, "the first task")
         except Exception as error:
             self._end()
-            message = f"Spark could not be started at {master}: {_said(error)}"
+            if isinstance(error, NoSparkError):
+                raise
+            message = f"Spark could not be started at {given['spark.master']}: {_said(error)}"
             raise NoSparkError(message) from error
         threading.Thread(target=self._stay_awake, name="spark's alarm clock", daemon=True).start()
+        if self._known is not None:
+            threading.Thread(target=self._watch, name="spark's watch", daemon=True).start()
 
     @property
     def pid(self) -> int:
@@ -115,11 +126,17 @@ class Spark:
     @property
     def parallelism(self) -> int:
         """Tasks that can run at once."""
-        try:
-            return max(1, int(self._context.defaultParallelism))
-        except Exception:  # whatever py4j makes of a JVM that is gone
-            message = f"Spark does not answer: {self._jvm.ended or 'its Java process is busy'}"
-            raise LostError(message) from None
+        return self._asked(lambda: self._executors.tasks)
+
+    @property
+    def executors(self) -> int | None:
+        """How many there are; None where tasks run in its own process."""
+        there = self._asked(lambda: self._executors.there)
+        return None if there is None else len(there)
+
+    def resize(self, count: int) -> None:
+        """Have so many executors, as soon as they can be had."""
+        self._asked(lambda: self._executors.resize(count))
 
     def run(self, order: Order, given: Sequence[Range]) -> list[Result]:
         """Work on all ranges, of different partitions; results in the order of those.
@@ -141,6 +158,10 @@ class Spark:
 
     def warm(self, order: Order) -> None:
         """Have all workers compile a program, and connect to Kafka, unless they have."""
+        there = self._asked(lambda: self._executors.there)
+        if there is not None and self._known is not None and there - self._known:
+            self._warm.clear()
+        self._known = there
         known = (order.names.prefix, order.program.id)
         if known in self._warm:
             return
@@ -166,8 +187,7 @@ class Spark:
         try:
             found: list[T] = self._context.runJob(self._upto(tasks or self.parallelism), work)
         except Exception as error:
-            ended = "Spark was ended" if self._closed.is_set() else self._jvm.ended
-            if ended:
+            if ended := self._ended:
                 message = f"{what} came to nothing: {ended}"
                 raise LostError(message) from None
             message = f"{what} came to nothing: {_said(error)}"
@@ -182,11 +202,34 @@ class Spark:
                 self._numbers[count] = self._context.parallelize(range(count), count)
             return self._numbers[count]
 
+    @property
+    def _ended(self) -> str:
+        """Why there will be no more answers; empty as long as there may be."""
+        return self._gone or ("Spark was ended" if self._closed.is_set() else self._jvm.ended)
+
+    def _asked(self, what: Callable[[], T]) -> T:
+        try:
+            return what()
+        except Exception:  # whatever py4j makes of a JVM that is gone
+            message = f"Spark does not answer: {self._ended or 'its Java process is busy'}"
+            raise LostError(message) from None
+
     def _stay_awake(self) -> None:
         while not self._closed.wait(AWAKE):
             if time.monotonic() - self._last >= AWAKE:
                 with contextlib.suppress(BatchError):  # the next batch says so
-                    self._job(worker.awake, 1, "staying awake")
+                    self._job(worker.awake, None, "staying awake")  # in each place, for each executor has its own
+
+    def _watch(self) -> None:
+        """End it where all that could work is lost: whoever waits for it gets a LostError, and does without."""
+        seen = time.monotonic()
+        while not self._closed.wait(LOOK):
+            with contextlib.suppress(LostError):  # the next batch says so
+                if self.executors:
+                    seen = time.monotonic()
+                elif time.monotonic() - seen >= ALONE:
+                    self._gone = f"all executors are gone, and none came back within {ALONE:.0f} s"
+                    self.close()
 
     def _end(self) -> None:
         from pyspark import SparkContext
@@ -215,20 +258,6 @@ def shared(given: Sequence[Range], tasks: int) -> list[tuple[Range, ...]]:
         shares[least].append(one)
         sizes[least] += one.stop - one.start + 1
     return [tuple(share) for share in shares]
-
-
-def _retrying(master: str) -> str:
-    """Locally, Spark makes another task of one that failed only if the master says so, whatever the settings say."""
-    if master == "local":
-        return f"local[1,{worker.TIMES}]"
-    if master.startswith("local[") and "," not in master:
-        return f"{master[:-1]},{worker.TIMES}]"
-    return master
-
-
-def _local(cores: int) -> dict[str, str]:
-    each = int(machine.total() * SHARE / cores)
-    return {**LOCAL, f"spark.executorEnv.{limits.MEMORY}": str(each)}
 
 
 def _said(error: Exception) -> str:

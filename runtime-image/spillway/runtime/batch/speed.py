@@ -90,6 +90,18 @@ class Speed:
             size = int(math.log(batch.records, ALIKE))
             self._of_size.setdefault(size, collections.deque(maxlen=KEPT)).append(batch)
 
+    def scale(self, factor: float) -> None:
+        """As many times as many executors from now on. Taken to be that much quicker, but for what is fixed.
+
+        What is measured from then on puts that right: batches of a size are remembered, and forgotten, in turn.
+        """
+        line = self.line
+        if line is None:
+            return
+        for size, batches in self._of_size.items():
+            scaled = (Batch(records, _scaled(seconds, line.fixed, factor)) for records, seconds in batches)
+            self._of_size[size] = collections.deque(scaled, maxlen=KEPT)
+
     @property
     def line(self) -> Line | None:
         """What is known; None before the first batch."""
@@ -104,6 +116,10 @@ class Speed:
             return Line(quickest / 2, max(mean, 1.0))
         slope, fixed = _fitted(batches)
         return Line(min(max(fixed, 0.0), quickest), 1 / slope) if slope > 0 else Line(quickest, large / quickest)
+
+
+def _scaled(seconds: float, fixed: float, factor: float) -> float:
+    return min(seconds, fixed) + max(0.0, seconds - fixed) / factor
 
 
 def _fitted(batches: Sequence[Batch]) -> tuple[float, float]:

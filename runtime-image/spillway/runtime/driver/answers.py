@@ -6,12 +6,12 @@
 | `GET /readyz` | 200 while it leads, topics are there, and every partition that shall is worked on; else 503 and why |
 | `GET /metrics` | for Prometheus |
 | `GET /v1/observation` | all that is known of the job (`observation.Observation`) |
-| `PUT /v1/grant` | how many workers may own partitions (`observation.Grant`); what it took |
+| `PUT /v1/grant` | how many workers may own partitions, and how many executors there may be (`observation.Grant`) |
 | `PUT /v1/switch` | runs operators in another paradigm (`observation.SwitchOrder`); what becomes of that |
 | `GET /v1/decisions` | the last decisions, each with its reason, and what lost |
 | `GET /v1/tables/<operator>?key=` | the rows of a key, from the worker that has them |
 
-To that comes the page (`page.serving`).
+To that comes the page (`page.serving`). Where the driver was given a token, a PUT has to bring it; else 401.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from spillway.runtime.driver.conditions import Kind
 from spillway.runtime.driver.driver import clock
 from spillway.runtime.driver.metrics import Collector
 from spillway.runtime.driver.reporting import Board
-from spillway.runtime.web import Answer, Paths, QueryError, Reply
+from spillway.runtime.web import Answer, Paths, QueryError, Reply, Token
 
 # Seconds without a turn of the loop. It turns five times a second; to begin takes as long as a broker takes to answer.
 STALLED = 60.0
@@ -43,14 +43,15 @@ class Answers:
     def __init__(
         self,
         board: Board,
-        grant: Callable[[int], None],
+        grant: Callable[[int, int | None], None],
         order: Callable[[SwitchOrder], SwitchAnswer],
         decisions: Callable[[], Sequence[Mapping[str, Any]]],
         page: Mapping[str, Callable[[str, str, str], Answer]],
+        token: Token | None = None,
     ) -> None:
-        """`grant` takes how many workers may own partitions, `order` a switch; `decisions` gives the last ones.
+        """`grant` takes how many workers may own partitions, and how many executors there may be; `order` a switch.
 
-        `page` has more paths.
+        `decisions` gives the last ones, `page` has more paths. With a `token`, only who has it may change something.
         """
         self._board, self._grant, self._order, self._decisions = board, grant, order, decisions
         metrics = web.Metrics(Collector(board))
@@ -65,6 +66,7 @@ class Answers:
                 **page,
             },
             {"/v1/grant": self._granted, "/v1/switch": self._switched},
+            token,
         )
 
     def _granted(self, body: bytes) -> Reply:
@@ -72,7 +74,7 @@ class Answers:
             grant = observation.grant(body)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             return web.problem(HTTPStatus.BAD_REQUEST, f"this is no grant: {error}")
-        self._grant(grant.workers)
+        self._grant(grant.workers, grant.executors)
         return Reply(HTTPStatus.OK, observation.encode(grant))
 
     def _switched(self, body: bytes) -> Reply:

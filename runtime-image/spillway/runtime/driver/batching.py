@@ -139,6 +139,7 @@ class Batching:
         self.lasts: dict[str, Last] = {}
         """By segment."""
         self.letters = 0
+        self._executors = 0  # by whom was measured what is known of speeds
 
     def lead(self, number: int) -> None:
         """Get ready to lead under this number: before anybody else can know of it, so that no fence is undone."""
@@ -203,6 +204,7 @@ class Batching:
         self._hands.answers()
         if self._gone is not None:
             raise self._gone
+        self._scale()
         self._read_back()
         if self.engine is None:
             return
@@ -365,6 +367,14 @@ class Batching:
         found = ranges.records(program, results)
         self.weights.setdefault(name, Weight()).learn(sum(one.messages for one in results), found)
         return found
+
+    def _scale(self) -> None:
+        """More executors are quicker, and that is known before they have shown it."""
+        there = self.standby.executors or 0
+        if there and there != self._executors:
+            for speed in self.speeds.values() if self._executors else ():
+                speed.scale(there / self._executors)
+            self._executors = there
 
     def _run(self, running: Running) -> None:
         """Give an intent to Spark; what Spark can't do, or what must be finished without, is done here."""

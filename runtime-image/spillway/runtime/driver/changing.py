@@ -40,12 +40,19 @@ class Ready:
 
 
 class Changes:
-    """The manifest of a job over time."""
+    """The manifest of a job over time.
+
+    Attributes:
+        job: the manifest that is used.
+        accepted: whether the last one that was read is.
+        generation: of that one.
+    """
 
     def __init__(self, manifest: Manifest, job: StreamJob, client: AdminClient, hands: Hands) -> None:
         """`job` is what the manifest said first; its policy is used until another one is accepted."""
         self._manifest, self._client, self._hands = manifest, client, hands
         self.job = job
+        self.generation = job.metadata.generation
         self.accepted = condition(Kind.ACCEPTED, True, Reason.WAITING, "the manifest is being looked at")
         self._ready: Ready | None = None
         self._busy = False
@@ -70,6 +77,7 @@ class Changes:
         if self._ready is None:
             return None
         candidate, made = self._ready.candidate, self._ready.made
+        self.generation = candidate.job.metadata.generation
         if plans.same(state.plan, made.plan):
             self._use(candidate.job)
             return None
@@ -127,6 +135,7 @@ class Changes:
     def _refused(self, error: Exception) -> None:
         """It stays as it is; what may pass by itself is considered again with the next look at topics."""
         self._busy, self._ready = False, None
+        self.generation = self._manifest.generation or self.generation
         reason = Reason.LOOKING
         if isinstance(error, UnfitError):
             reason = error.reason

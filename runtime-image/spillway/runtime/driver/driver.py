@@ -43,7 +43,7 @@ from spillway.runtime.driver.recording import Recorder
 from spillway.runtime.driver.reports import Reports
 from spillway.runtime.driver.retries import Retries
 from spillway.runtime.driver.shadows import Shadows
-from spillway.runtime.driver.standby import Runner, Standby
+from spillway.runtime.driver.standby import Resizable, Standby
 from spillway.runtime.driver.steersman import Steersman
 from spillway.runtime.driver.supply import Supplies
 from spillway.runtime.driver.switches import Switched
@@ -80,7 +80,17 @@ class Files:
     secret: Path | None = None
 
 
-Start = Callable[[], Runner]  # of a Spark; takes some seconds
+@dataclasses.dataclass(frozen=True, slots=True)
+class Batches:
+    """How micro-batches can be run.
+
+    Attributes:
+        start: starts a Spark for a job, with so many executors; takes some seconds.
+        executors: whether it has some that somebody has to grant.
+    """
+
+    start: Callable[[StreamJob, int], Resizable]
+    executors: bool = False
 
 
 class Driver:
@@ -99,10 +109,10 @@ class Driver:
         granted: how many workers may own partitions; None as long as nobody has said.
     """
 
-    def __init__(self, files: Files, job: StreamJob, start: Start | None = None) -> None:
+    def __init__(self, files: Files, job: StreamJob, batches: Batches | None = None) -> None:
         """Read the log, and ask to lead. `job` is what the manifest says now. Raises what may pass as well.
 
-        `start` starts a Spark; None where there is none, and everything runs record by record.
+        `batches` is None where there is no Spark, and everything runs record by record.
         """
         access = Access(job.spec.kafka, files.secret, "spillway-driver")
         client = clients.admin(access)
@@ -126,7 +136,12 @@ class Driver:
         self._telemetry = Telemetry(access, self.names)
         self.leading = Leading(access, self.names, f"driver-{uuid.uuid4()}", self._hands)
         self.recorder = Recorder(self.names, self.leading.send)
-        standby = Standby(start)
+        start = batches.start if batches is not None else None
+        # With the manifest as it is then: executors of a Spark that runs stay as they were.
+        standby = Standby(
+            None if start is None else lambda count: start(self.job, count),
+            executors=batches is not None and batches.executors,
+        )
         self.batching = Batching(access, self.names, self.catalogue, self.leading.positions, standby)
         self.batching.begin(self.leading.write, files.code, job.spec)
         positions = self.leading.positions
@@ -145,9 +160,11 @@ class Driver:
         lasts = ((owner, self.reports.last(owner)) for owner in self.reports.owners())
         return frozenset(owner for owner, last in lasts if last and last.report.leaving)
 
-    def grant(self, workers: int) -> None:
-        """So many workers may own partitions. Any thread may say so."""
+    def grant(self, workers: int, executors: int | None = None) -> None:
+        """So many workers may own partitions, and Spark have so many executors. Any thread may say so."""
         self.granted = workers
+        if executors is not None:
+            self.batching.standby.grant(executors)
         self._next = 0.0
 
     def order(self, order: SwitchOrder) -> SwitchAnswer:

@@ -19,13 +19,14 @@ from spillway.model.streamjob import StreamJob
 from spillway.runtime import jobs, logs
 from spillway.runtime.driver import reporting
 from spillway.runtime.driver.answers import Answers
-from spillway.runtime.driver.driver import AGAIN, DeposedError, Driver, Files, Start
+from spillway.runtime.driver.driver import AGAIN, Batches, DeposedError, Driver, Files
 from spillway.runtime.driver.reporting import Board
-from spillway.runtime.driver.standby import Runner
+from spillway.runtime.driver.standby import Resizable
 from spillway.runtime.page.serving import Page
-from spillway.runtime.web import Server
+from spillway.runtime.web import Server, Token
 
 ENDED, FAILED, DEPOSED = 0, 1, 3  # exit codes; 2 is argparse's own
+PODS = "k8s"  # the name of the master whose executors are pods
 
 _log = logging.getLogger(__name__)
 
@@ -50,20 +51,30 @@ class Process:
     """A driver with its HTTP server, from the first word to the last."""
 
     def __init__(
-        self, files: Files, host: str, port: int, ended: Callable[[], bool], start: Start | None = None
+        self,
+        files: Files,
+        host: str,
+        port: int,
+        ended: Callable[[], bool],
+        batches: Batches | None = None,
+        token: Token | None = None,
     ) -> None:
-        """Raises InvalidError for a manifest that can't be run, and AddressError where nobody can listen."""
-        self._files, self._ended, self._start = files, ended, start
+        """Raises InvalidError for a manifest that can't be run, and AddressError where nobody can listen.
+
+        Without a `token` whoever reaches the port may change something.
+        """
+        self._files, self._ended, self._batches, self._token = files, ended, batches, token
         self._job: StreamJob = jobs.read(files.job)
         self._board = Board(reporting.starting(self._job))
         self._driver: Driver | None = None
-        self._granted: int | None = None
+        self._granted: tuple[int, int | None] | None = None
         self.server = Server(host, port, "spillway-driver")
 
     def run(self) -> None:
         """Until it is asked to end."""
         page = Page(self._board, self._decisions, self._deciding)
-        self.server.start(Answers(self._board, self._grant, self._order, self._decisions, page.gets).paths)
+        answers = Answers(self._board, self._grant, self._order, self._decisions, page.gets, self._token)
+        self.server.start(answers.paths)
         page.start()
         job = self._job.metadata
         _log.info("drives job %s/%s; answers on http://%s", job.namespace, job.name, self.server.address)
@@ -81,7 +92,7 @@ class Process:
         """The driver, as soon as a broker answers; None if it was asked to end before."""
         while not self._ended():
             try:
-                self._driver = Driver(self._files, self._job, self._start)
+                self._driver = Driver(self._files, self._job, self._batches)
             except TerminalError:
                 raise
             except SpillwayError as error:
@@ -90,14 +101,16 @@ class Process:
                 time.sleep(AGAIN)
             else:
                 if self._granted is not None:
-                    self._driver.grant(self._granted)
+                    self._driver.grant(*self._granted)
                 return self._driver
         return None
 
-    def _grant(self, workers: int) -> None:
-        self._granted = workers
+    def _grant(self, workers: int, executors: int | None = None) -> None:
+        if executors is None and self._granted is not None:
+            executors = self._granted[1]
+        self._granted = workers, executors
         if self._driver is not None:
-            self._driver.grant(workers)
+            self._driver.grant(workers, executors)
 
     def _order(self, order: SwitchOrder) -> SwitchAnswer:
         if self._driver is None:
@@ -118,8 +131,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logs.begin("driver")
     asked = Asked()
     try:
-        start = functools.partial(_spark, given.spark) if given.spark else None
-        Process(Files(given.job, given.code, given.secret), given.host, given.port, asked, start).run()
+        files, batches = Files(given.job, given.code, given.secret), _batches(given.spark, given.executor_template)
+        token = Token(given.token) if given.token is not None else None
+        Process(files, given.host, given.port, asked, batches, token).run()
     except DeposedError as error:
         _log.warning("%s", error)
         return DEPOSED
@@ -133,11 +147,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return ENDED
 
 
-def _spark(master: str) -> Runner:
+def _batches(master: str | None, template: Path | None) -> Batches | None:
+    """As the options say; raises TerminalError where they do not fit together."""
+    if (master == PODS) != (template is not None):
+        message = f"--spark {PODS} and --executor-template FILE go together: executors are pods, made of the template"
+        raise TerminalError(message)
+    if template is not None:
+        return Batches(functools.partial(_pods, template), executors=True)
+    return Batches(lambda _, __: _spark(master)) if master else None
+
+
+def _spark(master: str) -> Resizable:
     """A warm Spark; imported only where it is wanted."""
+    from spillway.runtime.batch.executors import Local
     from spillway.runtime.batch.spark import Spark
 
-    return Spark(master)
+    return Spark(Local(master))
+
+
+def _pods(file: Path, job: StreamJob, count: int) -> Resizable:
+    """The same, with pods for executors. The template is read each time: it may have changed."""
+    from spillway.runtime.batch.cluster import Pod
+    from spillway.runtime.batch.pods import Pods
+    from spillway.runtime.batch.spark import Spark
+    from spillway.runtime.batch.template import Template
+
+    return Spark(Pods(Pod.here(), Template.read(file), job, count))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -160,7 +195,17 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--spark",
         metavar="MASTER",
-        help="where micro-batches run, such as local[2]; without it everything runs record by record",
+        help=f"where micro-batches run: local[2] for two at a time here, {PODS} for executors that are pods; without it"
+        " everything runs record by record",
+    )
+    parser.add_argument(
+        "--executor-template", type=Path, metavar="FILE", help=f"with --spark {PODS}: the template of executor pods"
+    )
+    parser.add_argument(
+        "--token",
+        type=Path,
+        metavar="FILE",
+        help="whoever changes something (PUT) has to send what is in this file, as a bearer token",
     )
     parser.add_argument("--host", default="127.0.0.1", help="where to answer HTTP (default: %(default)s)")
     parser.add_argument("--port", type=int, default=0, metavar="N", help="on this port (default: 0, any that is free)")

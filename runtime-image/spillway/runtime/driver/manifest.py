@@ -31,11 +31,16 @@ class Candidate:
 
 
 class Manifest:
-    """A file, and a directory with the user's functions."""
+    """A file, and a directory with the user's functions.
+
+    Attributes:
+        generation: of what the file said last, as the API server counts; 0 where it does not.
+    """
 
     def __init__(self, file: Path, code: Path | None) -> None:
         self._file, self._code = file, code
         self._seen: object = None
+        self.generation = 0
 
     def changed(self) -> bool:
         """Whether anything was written since the last time that this was asked."""
@@ -49,6 +54,7 @@ class Manifest:
             job = jobs.read(self._file)
         except InvalidError as error:
             raise UnfitError(Reason.NOT_ACCEPTED, str(error)) from None
+        self.generation = job.metadata.generation
         return Candidate(job, {name: found.digest for name, found in self._functions(job.spec).items()})
 
     def compile(self, candidate: Candidate, programs: tuple[Program, ...]) -> None:

@@ -20,6 +20,7 @@ from spillway.runtime.batch.speed import Line
 from spillway.runtime.driver import splitting, switches
 from spillway.runtime.driver.batching import Batching
 from spillway.runtime.driver.cuts import Cuts
+from spillway.runtime.driver.executors import Load
 from spillway.runtime.driver.hands import Hands
 from spillway.runtime.driver.observing import Seen, Work
 from spillway.runtime.driver.positions import Positions
@@ -100,7 +101,7 @@ class Paradigms:
         may += tried  # a part of them, which is what is measured
         executors = spec.execution.executors
         if may and executors.max > 0 and (executors.min > 0 or asked or self._is_wanted(state)):
-            standby.want()
+            standby.want(max(1, executors.min))
         elif executors.min == 0:
             standby.spare()
         standby.measure()
@@ -198,6 +199,18 @@ class Paradigms:
                 for work in mine
             }
         return dataclasses.replace(seen, places=places, works=works, arrivals=arrivals)
+
+    def loads(self, state: log.State) -> list[Load]:
+        """What runs in batches, or is about to: a plan says so, or the manifest, before it is done."""
+        found = []
+        for one in state.plan.segments if state.plan else ():
+            of = self.known.get(one.name)
+            shall = one.paradigm is Paradigm.BATCH or (of is not None and of.can and of.pinned is Paradigm.BATCH)
+            if shall or (of is not None and of.runs is Paradigm.BATCH):
+                rate = of.came.rate if of and of.came else None
+                capacity = of.line.capacity if of and of.line else None
+                found.append(Load(one.name, one.partitions, rate, of.queue if of else None, capacity))
+        return found
 
     def batch(self, segment: str) -> observation.Batch | None:
         """The last batch of a segment, for people."""

@@ -12,9 +12,10 @@ from spillway.controllers.protocol import log
 from spillway.controllers.protocol.values import Partition
 from spillway.model.observation import VERSION, Condition, MoveKind, Observation
 from spillway.model.streamjob import StreamJob
-from spillway.runtime.driver import observing, telling
+from spillway.runtime.driver import executors, observing, telling
 from spillway.runtime.driver.conditions import Kind, Reason, condition
 from spillway.runtime.driver.driver import Driver, clock
+from spillway.runtime.driver.executors import Load, Need
 from spillway.runtime.programs.program import Program
 
 _CHANGES = {
@@ -57,6 +58,7 @@ def starting(job: StreamJob, problem: str = "") -> View:
         latency=telling.promise(job.spec.latency, seen), rate_in=None, letters=0, late=0,
         recommended=telling.recommended(None, 1),
         conditions=(condition(Kind.LEADING, False, Reason.FOLLOWS, problem),),
+        generation=job.metadata.generation,
     )  # fmt: skip
     return View(told, log.State(), {}, {}, {}, seen.at)
 
@@ -101,14 +103,28 @@ def view(driver: Driver) -> View:
         rate_in=telling.rate_in(seen),
         letters=observing.letters(driver.reports, living),
         late=sum(place.late for place in seen.places.values()),
-        recommended=telling.recommended(decision.provision if decision else None, job.spec.execution.workers.slots),
+        recommended=telling.recommended(
+            decision.provision if decision else None, job.spec.execution.workers.slots, _need(driver)
+        ),
         moves=tuple(driver.journal.moves),
         conditions=conditions,
         standby=driver.batching.standby.told,
+        generation=driver.changes.generation,
+        executors=driver.batching.standby.executors,
     )
     addresses = {slot.slot: slot.address for slot in slots}
     switches, journal = dict(driver.recorder.switches), driver.journal
     return View(told, state, programs, addresses, dict(journal.counts), clock(), switches, dict(journal.pauses))
+
+
+def _need(driver: Driver) -> Need | None:
+    """The executors that the load needs; None where Spark has none of its own."""
+    there = driver.batching.standby.executors
+    if there is None:
+        return None
+    spec, loads = driver.job.spec, driver.paradigms.loads(driver.leading.state)
+    asked = [Load("what may run in batches", 1)] if driver.steersman.asks and not loads else []
+    return executors.needed(spec.execution.executors, spec.policy.headroom, [*loads, *asked], there)
 
 
 def _places(state: log.State) -> list[Partition]:

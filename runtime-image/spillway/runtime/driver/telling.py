@@ -14,6 +14,7 @@ from spillway.model.execution import Latency as Promised
 from spillway.model.operators import Paradigm
 from spillway.runtime.driver import observing
 from spillway.runtime.driver.conditions import Kind, Reason, condition
+from spillway.runtime.driver.executors import Need
 from spillway.runtime.driver.observing import Rates, Seen
 from spillway.runtime.driver.paradigms import Paradigms
 from spillway.runtime.driver.reports import Reports
@@ -149,12 +150,15 @@ def rate_in(seen: Seen) -> float | None:
     return math.fsum(known) if known else None
 
 
-def recommended(provision: Provision | None, each: int) -> observation.Recommended:
-    """What the load needs, in slots and in workers of so many slots."""
+def recommended(provision: Provision | None, each: int, need: Need | None = None) -> observation.Recommended:
+    """What the load needs, in slots, in workers of so many slots, and in executors where Spark has some of its own."""
+    executors = need.executors if need is not None else None
+    more = f"; {need.sentence}" if need is not None else ""
     if provision is None:
-        return observation.Recommended(None, None, "Starting", "nothing was decided yet")
+        return observation.Recommended(None, None, "Starting", f"nothing was decided yet{more}", executors)
     workers = None if provision.slots is None else math.ceil(provision.slots / each)
-    return observation.Recommended(provision.slots, workers, str(provision.reason), provision.sentence)
+    sentence = f"{provision.sentence}{more}"
+    return observation.Recommended(provision.slots, workers, str(provision.reason), sentence, executors)
 
 
 def idle(
