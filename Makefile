@@ -1,4 +1,4 @@
-# The front door. `make help` lists what there is; CI runs `make check crashes`.
+# The front door. `make help` lists what there is; CI runs `make check crashes e2e`.
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
@@ -8,7 +8,7 @@ UV_VERSION := 0.13.8
 BIN := .venv/bin
 WORKERS ?= 2
 
-.PHONY: help setup lock check format lint types layers test crashes fuzz docs crds chart demo e2e chaos bench images clean
+.PHONY: help setup lock check format lint types layers test crashes fuzz docs crds chart demo e2e e2e-down chaos bench images clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9 -]+:.*## / {n = split($$1, names, " "); for (i = 1; i <= n; i++) printf "  make %-9s %s\n", names[i], $$2}' $(MAKEFILE_LIST)
@@ -72,8 +72,17 @@ demo: setup ## see it work: a job on this machine, two bursts, a judge (ARGS="--
 bench: setup ## both paradigms against each other and others: half an hour (ROUNDS=5, SECONDS=40, ARGS="--works lines")
 	@$(BIN)/python -m spillway.bench.dual $(or $(WHAT),all) $(if $(SECONDS),--seconds $(SECONDS)) $(if $(filter command line environment,$(origin ROUNDS)),--rounds $(ROUNDS)) $(ARGS)
 
-e2e images: ## comes with a later version
-	@echo "make $@ is not there yet: it comes with a later version (see CHANGELOG.md)" >&2; exit 2
+CLUSTER := PYTHONPATH=e2e:tests/support $(BIN)/python -m cluster
+
+images: setup ## build the images of operator and jobs (BASE_IMAGE=python:3.12-slim-bookworm)
+	@$(CLUSTER) images
+
+e2e: setup ## tests on a real cluster of one node; the first time half an hour (ARGS="-k burst")
+	@$(CLUSTER) up
+	@$(BIN)/python -m pytest -n 0 e2e $(ARGS)
+
+e2e-down: setup ## remove that cluster
+	@$(CLUSTER) down
 
 clean: ## remove the environment and all caches of this folder
 	@rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -5,6 +5,7 @@ enough. The first three can't be had by a plain `go install`, because their go.m
 each is built from a small module that requires it. The first build takes minutes, every later call nothing.
 """
 
+import hashlib
 import json
 import os
 import re
@@ -32,18 +33,24 @@ class BuildError(Exception):
 
 @dataclass(frozen=True)
 class Program:
-    """A Go program: the package to build, the module that has it, and values that its linker sets."""
+    """A Go program: the package to build, the module that has it, and values that its linker sets.
+
+    `tags` leave parts of it out. With a `source`, that is the program, and the package one of those that it imports.
+    """
 
     name: str
     version: str
     module: str
     package: str
     variables: Mapping[str, str] = field(default_factory=dict)
+    tags: str = ""
+    source: str = ""
 
     @property
     def folder(self) -> str:
         """Its folder in the cache."""
-        return f"{self.name}-{self.version}"
+        own = [hashlib.sha256(self.source.encode()).hexdigest()[:8]] if self.source else []
+        return "-".join([self.name, self.version, *own])
 
 
 def _kubernetes(name: str) -> Program:
@@ -56,11 +63,18 @@ def _kubernetes(name: str) -> Program:
 
 KUBE_APISERVER = _kubernetes("kube-apiserver")
 KUBECTL = _kubernetes("kubectl")
+KUBE_CONTROLLER_MANAGER, KUBE_SCHEDULER = _kubernetes("kube-controller-manager"), _kubernetes("kube-scheduler")
+KUBE_PROXY, KUBELET, KUBEADM = _kubernetes("kube-proxy"), _kubernetes("kubelet"), _kubernetes("kubeadm")
 ETCD = Program("etcd", ETCD_VERSION, "go.etcd.io/etcd/server/v3", "go.etcd.io/etcd/server/v3")
 HELM = Program(
     "helm", HELM_VERSION, "helm.sh/helm/v4", "helm.sh/helm/v4/cmd/helm",
     {"helm.sh/helm/v4/internal/version.version": f"v{HELM_VERSION}"},
 )  # fmt: skip
+
+
+def built(program: Program) -> bool:
+    """Whether the cache has it."""
+    return (cache.root() / program.folder / program.name).is_file()
 
 
 def path(program: Program, say: Say = print) -> Path:
@@ -81,10 +95,20 @@ def _build(program: Program, scratch: Path) -> None:
     wrapper.mkdir()
     (wrapper / "go.mod").write_text(_wrapper_module(go, program))
     linker = " ".join(["-s -w", *(f"-X {name}={value}" for name, value in program.variables.items())])
+    package = program.package
+    if program.source:
+        (wrapper / "main.go").write_text(program.source)
+        package = "."
     # -mod=mod lets `build` complete go.mod and go.sum by itself: `go mod tidy` would also fetch what only tests need.
-    build = ["build", "-mod=mod", "-trimpath", "-ldflags", linker, "-o", str(scratch / program.name), program.package]
-    _run([*go, *build], wrapper)
+    build = ["build", "-mod=mod", "-trimpath", "-tags", program.tags, "-ldflags", linker]
+    _run([*go, *build, "-o", str(scratch / program.name), package], wrapper)
     shutil.rmtree(wrapper)
+
+
+def sources(program: Program) -> Path:
+    """The folder with all files of a program's module, as published."""
+    module = f"{program.module}@v{program.version}"
+    return Path(json.loads(_run([*go_command(), "mod", "download", "-json", module], Path.cwd()))["Dir"])
 
 
 def _wrapper_module(go: list[str], program: Program) -> str:
@@ -93,6 +117,8 @@ def _wrapper_module(go: list[str], program: Program) -> str:
     Kubernetes' own libraries are required as v0.0.0 and replaced by folders of its repository. Outside of the
     repository those folders don't exist, but the same libraries are published as v0.<minor>.<patch>.
     """
+    if not program.module:
+        return "module wrapper\ngo 1.23\n"
     module = f"{program.module}@v{program.version}"
     published = json.loads(_run([*go, "mod", "download", "-json", module], Path.cwd()))
     required = json.loads(_run([*go, "mod", "edit", "-json", published["GoMod"]], Path.cwd()))

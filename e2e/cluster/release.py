@@ -1,0 +1,54 @@
+"""The operator, installed as users do it: with the chart."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+from cluster import kind
+from cluster.images import TOP, Images
+from cluster.shell import ClusterError, run
+
+NAMESPACE = "spillway-system"
+NAME = "spillway"
+CHART = TOP / "charts" / "spillway"
+WITHIN = 120  # seconds until the operator answers
+
+
+def install(images: Images) -> None:
+    """Install it, or bring what is installed up to date, and return when it is ready."""
+    if not (CHART / "Chart.yaml").is_file():
+        message = f"there is no chart in {CHART.relative_to(TOP)}"
+        raise ClusterError(message)
+    kind.kubectl("apply", "--server-side", "--filename=-", given=json.dumps(_namespace(NAMESPACE)))
+    operator, runtime = images.operator.split(":"), images.runtime.split(":")
+    values = {
+        "image": {"repository": operator[0], "tag": operator[1]},
+        "jobImage": {"repository": runtime[0], "tag": runtime[1]},
+        "clusterWide": True,  # each test has a namespace of its own
+    }
+    target = ["--kubeconfig", kind.kubeconfig(), "--kube-context", kind.CONTEXT, "--namespace", NAMESPACE]
+    waiting = ["--wait", f"--timeout={WITHIN}s"]
+    given = json.dumps(values).encode()
+    run(helm(), "upgrade", NAME, CHART, "--install", *target, *waiting, "--values=-", given=given, seconds=WITHIN + 60)
+
+
+def installed() -> bool:
+    """Whether there is an operator."""
+    return NAME in kind.kubectl("get", "deployments", f"--namespace={NAMESPACE}", "--output=name")
+
+
+def helm() -> str:
+    """The helm of the environment, else that of PATH."""
+    for folder in (str(Path(sys.executable).parent), None):
+        if found := shutil.which("helm", path=folder):
+            return found
+    message = "the program 'helm' is needed and not there: `make setup`, or install it"
+    raise ClusterError(message)
+
+
+def _namespace(name: str) -> dict[str, object]:
+    labels = {"pod-security.kubernetes.io/enforce": "restricted"}
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
