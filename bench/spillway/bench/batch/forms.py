@@ -27,6 +27,7 @@ from spillway.bench.record.figures import Spread, measured, spread
 from spillway.model import kafka
 from spillway.runtime import clients, scans
 from spillway.runtime.batch import jvm
+from spillway.runtime.batch.executors import Local
 from spillway.runtime.batch.ranges import Range
 from spillway.runtime.batch.spark import SETTINGS, Spark
 from spillway.runtime.clients import Access
@@ -114,7 +115,7 @@ def ranges(size: int) -> list[Range]:
 
 def loop(run: Run, sizes: list[int]) -> Times:
     """A batch in the form that jobs use."""
-    spark = Spark(f"local[{CORES}]")
+    spark = Spark(Local(f"local[{CORES}]"))
     try:
         order = run.order()
         return {size: _timed(functools.partial(spark.run, order, ranges(size)), spark.pid) for size in sizes}
