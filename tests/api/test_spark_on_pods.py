@@ -176,6 +176,13 @@ def test_executors_are_pods_that_are_admitted_by_the_profile_restricted(spark: S
     assert len(name) <= 63
 
 
+def test_executors_do_not_tell_of_each_task(spark: Sparked, kubelet: Kubelet) -> None:
+    assert spark.ask(far_spark.places)
+    logs = [kubelet.log(name) for name in kubelet.processes]
+    assert logs
+    assert not any("PythonRunner: Starting" in log for log in logs)
+
+
 def test_what_an_earlier_process_has_left_is_swept_and_nothing_else(spark: Sparked, cluster: Cluster) -> None:
     assert "left-over" not in cluster.names()
     assert {"of-another-job", "word-count-driver-0"} <= cluster.names()
