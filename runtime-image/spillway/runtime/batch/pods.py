@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from spillway.model.streamjob import StreamJob
@@ -59,6 +59,7 @@ SETTINGS: Mapping[str, str] = {
     "spark.executor.heartbeatInterval": "5s",
     # There is always somebody else who can take a task: no data is anywhere near.
     "spark.locality.wait": "0s",
+    "spark.executor.syncLogLevel.enabled": "true",  # else they tell of each task
     "spark.scheduler.minRegisteredResourcesRatio": "0",  # whether there are enough is asked here
     # Whoever reaches the ports of the driver can't just call himself an executor.
     "spark.authenticate": "true",
@@ -75,9 +76,9 @@ class Pods:
 
     workers = 0  # on this machine
 
-    def __init__(self, pod: Pod, template: Template, job: StreamJob, count: int) -> None:
-        """As the job says that they are to be; `count` of them at first."""
-        self._pod, self._template, self._job, self._count = pod, template, job, count
+    def __init__(self, pod: Pod, template: Template, job: StreamJob, count: int, patience: float = PATIENCE) -> None:
+        """As the job says that they are to be; `count` of them at first, the first of them within `patience`."""
+        self._pod, self._template, self._job, self._count, self._patience = pod, template, job, count, patience
 
     @property
     def labels(self) -> Mapping[str, str]:
@@ -94,23 +95,22 @@ class Pods:
             _log.info("swept %d executors that an earlier process has left", swept)
         return self._settings(uuid.uuid4().hex)
 
-    def joined(self, context: SparkContext) -> Executors:
+    def joined(self, context: SparkContext, said: Callable[[], str]) -> Executors:
         """Waits for the first of them."""
         found = _Registered(context, self._job.spec.execution.executors.cores)
-        until = time.monotonic() + PATIENCE
+        until = time.monotonic() + self._patience
         while not found.there:
             if time.monotonic() > until:
-                message = f"no executor has started within {PATIENCE:.0f} s{self._why()}"
+                message = f"no executor has started within {self._patience:.0f} s: {self._why(said())}"
                 raise NoSparkError(message)
             time.sleep(LOOK)
         return found
 
-    def _why(self) -> str:
+    def _why(self, said: str) -> str:
         try:
-            why = cluster.waiting(self._pod.pods(self.labels))
+            return cluster.waiting(self._pod.pods(self.labels)) or cluster.refused(said) or "nobody says why"
         except ClusterError as error:
-            why = str(error)
-        return f": {why}" if why else ""
+            return str(error)
 
     def _settings(self, unique: str) -> dict[str, str]:
         size, pod, name = self._job.spec.execution.executors, self._pod, self._job.metadata.name
@@ -118,7 +118,7 @@ class Pods:
         return {
             **SETTINGS,
             "spark.master": f"k8s://{pod.api}",
-            "spark.app.id": f"{name}-{unique}",
+            "spark.app.id": f"spillway-{unique}",  # a label: with the name of the job it could be too long
             # The address of the pod itself: no Service, and no DNS in the path.
             "spark.driver.host": pod.address,
             "spark.driver.bindAddress": pod.address,
@@ -128,7 +128,8 @@ class Pods:
             "spark.kubernetes.namespace": pod.namespace,
             "spark.kubernetes.authenticate.oauthTokenFile": str(pod.account / "token"),
             "spark.kubernetes.authenticate.caCertFile": str(pod.account / "ca.crt"),
-            # Executors are owned by it. Prefixes of names have 47 characters at the most, and a job's name has 40.
+            # Executors are owned by it. A job's name has up to 40 characters, so that names of pods have less than 63,
+            # and are their host names too.
             "spark.kubernetes.driver.pod.name": pod.name,
             "spark.kubernetes.executor.podNamePrefix": f"{name}-{unique[:6]}",
             **{f"spark.kubernetes.executor.label.{label}": value for label, value in self.labels.items()},
