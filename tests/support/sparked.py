@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from spillway.runtime.batch import machine
-from spillway.runtime.batch.executors import Local
+from spillway.runtime.batch.executors import Local, Site
 from spillway.runtime.batch.jvm import Usage
 from spillway.runtime.batch.ranges import Order, Range, Result
 from spillway.runtime.batch.spark import Spark
@@ -27,10 +27,10 @@ _spark: list[Spark] = []
 class Sparked:
     """The process. Its Spark is there once this is made."""
 
-    def __init__(self, settings: Mapping[str, str] | None = None, master: str = "local[2]") -> None:
+    def __init__(self, settings: Mapping[str, str] | None = None, site: Site | None = None) -> None:
         self._pool = concurrent.futures.ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
         began = time.monotonic()
-        self.pid = self._pool.submit(_begin, master, dict(settings or {})).result()
+        self.pid = self._pool.submit(_begin, site or Local("local[2]"), dict(settings or {})).result()
         self.seconds = time.monotonic() - began
 
     def run(self, order: Order, given: Sequence[Range]) -> list[Result]:
@@ -72,9 +72,9 @@ class Sparked:
 
 
 @contextlib.contextmanager
-def running(settings: Mapping[str, str] | None = None, master: str = "local[2]") -> Iterator[Sparked]:
-    """One that ends with the block."""
-    found = Sparked(settings, master)
+def running(settings: Mapping[str, str] | None = None, site: Site | None = None) -> Iterator[Sparked]:
+    """One that ends with the block; with two threads where nothing else is said."""
+    found = Sparked(settings, site)
     try:
         yield found
     finally:
@@ -98,9 +98,9 @@ def _lives(process: int) -> bool:
         return False
 
 
-def _begin(master: str, settings: dict[str, str]) -> int:
+def _begin(site: Site, settings: dict[str, str]) -> int:
     logging.disable(logging.CRITICAL)  # what py4j says of a JVM that a test has killed
-    _spark.append(Spark(Local(master), settings))
+    _spark.append(Spark(site, settings))
     return os.getpid()
 
 

@@ -75,9 +75,9 @@ class Pods:
 
     workers = 0  # on this machine
 
-    def __init__(self, pod: Pod, template: Template, job: StreamJob, count: int) -> None:
-        """As the job says that they are to be; `count` of them at first."""
-        self._pod, self._template, self._job, self._count = pod, template, job, count
+    def __init__(self, pod: Pod, template: Template, job: StreamJob, count: int, patience: float = PATIENCE) -> None:
+        """As the job says that they are to be; `count` of them at first, the first of them within `patience`."""
+        self._pod, self._template, self._job, self._count, self._patience = pod, template, job, count, patience
 
     @property
     def labels(self) -> Mapping[str, str]:
@@ -97,10 +97,10 @@ class Pods:
     def joined(self, context: SparkContext) -> Executors:
         """Waits for the first of them."""
         found = _Registered(context, self._job.spec.execution.executors.cores)
-        until = time.monotonic() + PATIENCE
+        until = time.monotonic() + self._patience
         while not found.there:
             if time.monotonic() > until:
-                message = f"no executor has started within {PATIENCE:.0f} s{self._why()}"
+                message = f"no executor has started within {self._patience:.0f} s{self._why()}"
                 raise NoSparkError(message)
             time.sleep(LOOK)
         return found
