@@ -70,6 +70,13 @@ class Reason(enum.StrEnum):
     NO_TELEMETRY = "NoTelemetry"
     BATCH_UNAVAILABLE = "BatchUnavailable"
     DEAD_LETTERS = "DeadLetters"
+    NAME_TAKEN = "NameTaken"
+    REFUSED = "Refused"
+    CRASHING = "Crashing"
+    CREDENTIALS_MISSING = "CredentialsMissing"
+    ROLLING_OUT = "RollingOut"
+    NOT_COMPATIBLE = "NotCompatible"
+    HALTED = "Halted"
 
 
 TYPES: dict[ConditionType, str] = {
@@ -108,7 +115,7 @@ REASONS: dict[Reason, tuple[tuple[ConditionType, ...], str]] = {
         "A topic of the user does not exist, or may not be read or written; the message names it.",
     ),
     Reason.CODE_MISSING: (
-        (ConditionType.READY, ConditionType.DEGRADED),
+        (ConditionType.ACCEPTED, ConditionType.READY, ConditionType.DEGRADED),
         "The module or function of a python operator is not in the ConfigMap or the image.",
     ),
     Reason.DRIVER_UNAVAILABLE: (
@@ -129,7 +136,7 @@ REASONS: dict[Reason, tuple[tuple[ConditionType, ...], str]] = {
         "The quota of the namespace refuses a pod; sizes are planned with what is there.",
     ),
     Reason.ROLLED_BACK: (
-        (ConditionType.READY, ConditionType.DEGRADED),
+        (ConditionType.ACCEPTED, ConditionType.DEGRADED),
         "A new version of the spec did not become ready; the last good one runs.",
     ),
     Reason.STOPPED: (
@@ -161,6 +168,31 @@ REASONS: dict[Reason, tuple[tuple[ConditionType, ...], str]] = {
         "Spark can't start or has no executors; bursts are met by scaling out alone.",
     ),
     Reason.DEAD_LETTERS: ((ConditionType.DEGRADED,), "Records were put aside lately; see the topic of dead letters."),
+    Reason.NAME_TAKEN: (
+        (ConditionType.READY, ConditionType.DEGRADED),
+        "An object that the job needs is there already and belongs to somebody else; it is left alone.",
+    ),
+    Reason.REFUSED: (
+        (ConditionType.READY, ConditionType.DEGRADED),
+        "The API server refuses an object or a pod of the job; the message has its words.",
+    ),
+    Reason.CRASHING: (
+        (ConditionType.READY, ConditionType.DEGRADED),
+        "A pod ends again and again; the message has how it ended, and where to look.",
+    ),
+    Reason.CREDENTIALS_MISSING: (
+        (ConditionType.READY, ConditionType.DEGRADED),
+        "A Secret or ConfigMap that a pod needs is not there, or lacks a key.",
+    ),
+    Reason.ROLLING_OUT: ((ConditionType.SCALING,), "Partitions get the programs of a new spec, a few at a time."),
+    Reason.NOT_COMPATIBLE: (
+        (ConditionType.ACCEPTED,),
+        "What the job has stored could not be read under this spec; the last accepted one goes on.",
+    ),
+    Reason.HALTED: (
+        (ConditionType.READY, ConditionType.DEGRADED),
+        "Some partitions do not go on before somebody has seen to them; the message says where and why.",
+    ),
 }
 
 Message = Annotated[str, Field(max_length=1024)]
