@@ -33,10 +33,18 @@ class ApiClient:
                 return answer.status, json.load(answer)
         except urllib.error.HTTPError as refusal:
             with refusal:
-                return refusal.code, json.load(refusal)
+                return refusal.code, _read(refusal.read())
 
     def create(self, manifest: dict[str, Any], *, dry_run: bool = False) -> tuple[int, str]:
         """Create a StreamJob, strictly: unknown and repeated fields are refused, as kubectl asks for."""
         path = "/apis/spillway.dev/v1alpha1/namespaces/default/streamjobs?fieldValidation=Strict"
         status, answer = self.ask("POST", path + ("&dryRun=All" if dry_run else ""), manifest)
         return status, answer.get("message", "")
+
+
+def _read(body: bytes) -> dict[str, Any]:
+    """A refusal in JSON, or in words where nothing is served at an address yet."""
+    try:
+        return dict(json.loads(body))
+    except ValueError:
+        return {"message": body.decode(errors="replace")}

@@ -112,7 +112,7 @@ class ApiServer:
         asked = {"limit": str(PAGE), "labelSelector": selector, "fieldSelector": fields}
         while True:
             found = await self._ask("GET", kind, kind.path(namespace), asked, accept=METADATA if metadata else JSON)
-            for item in found["items"]:
+            for item in found.get("items") or ():
                 yield item
             asked["continue"] = found["metadata"].get("continue", "")
             if not asked["continue"]:

@@ -164,6 +164,8 @@ class Process:
                 self._refreshed = time.monotonic()
             except ClusterError as error:
                 _log.warning("not everything could be looked at: %s", error)
+            except Exception:
+                _log.exception("not everything could be looked at")
 
     async def _pod_monitors(self) -> bool:
         """Whether the cluster knows them; found out once, when the manager starts."""
