@@ -19,6 +19,7 @@ import programs
 import sparked
 from api_client import ApiClient
 from kubelet import Kubelet
+from site_contract import Contract
 from sparked import Sparked
 from spillway.model.streamjob import StreamJob
 from spillway.runtime.batch import machine, pods
@@ -151,6 +152,10 @@ def until(done: Callable[[], bool], what: str, seconds: float = 60.0) -> None:
     while not done():
         assert time.monotonic() < deadline, what
         time.sleep(0.1)
+
+
+class TestPods(Contract):
+    """What holds for a Spark wherever it is."""
 
 
 def test_executors_are_pods_that_are_admitted_by_the_profile_restricted(spark: Sparked, kubelet: Kubelet) -> None:

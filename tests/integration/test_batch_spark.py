@@ -18,6 +18,7 @@ import lone_job
 import programs
 import sparked
 from running_job import RunningJob, manifest, running
+from site_contract import Contract
 from sparked import Sparked
 from spillway.bench.verifier.records import Record
 from spillway.local.broker import Broker
@@ -57,6 +58,10 @@ spec:
 def spark() -> Iterator[Sparked]:
     with sparked.running({f"spark.executorEnv.{limits.MEMORY}": str(MEMORY)}) as found:
         yield found
+
+
+class TestLocal(Contract):
+    """What holds for a Spark wherever it is."""
 
 
 def unruly(broker: Broker, name: str) -> dict[str, Any]:

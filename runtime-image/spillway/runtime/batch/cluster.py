@@ -10,6 +10,7 @@ import dataclasses
 import http.client
 import json
 import os
+import re
 import ssl
 import urllib.error
 import urllib.parse
@@ -24,6 +25,8 @@ from spillway.runtime.batch.jvm import NoSparkError
 ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 PATIENCE = 10.0  # seconds for an answer; the caller tries again
 _SHOWN = 300  # characters of what the API server says
+
+_REFUSED = re.compile(r"KubernetesClientException: .*Message: (.*)")
 
 # Without the proxies of the environment, which know nothing of the cluster.
 _NO_PROXIES = urllib.request.ProxyHandler({})
@@ -97,6 +100,12 @@ def waiting(pods: Sequence[Mapping[str, Any]]) -> str:
     """Why executors do not run, in the words of the cluster: of the first that says so."""
     told = ((str(pod["metadata"]["name"]), _why(pod.get("status", {}))) for pod in pods)
     return next((f"pod {name}: {why}" for name, why in told if why), "")
+
+
+def refused(said: str) -> str:
+    """What the API server has told Spark last, by what Spark has printed; empty where it has refused nothing."""
+    found = _REFUSED.findall(said)
+    return found[-1].strip()[:_SHOWN] if found else ""
 
 
 def _why(status: Mapping[str, Any]) -> str:

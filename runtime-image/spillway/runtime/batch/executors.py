@@ -6,7 +6,7 @@ What a batch is does not depend on it. What does is behind two small ports: `Sit
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from spillway.runtime.batch import jvm, limits, machine, worker
@@ -43,8 +43,8 @@ class Site(Protocol):
     def begin(self) -> Mapping[str, str]:
         """Take away what an earlier one has left, and give the settings for a new one; raises NoSparkError."""
 
-    def joined(self, context: SparkContext) -> Executors:
-        """Blocks until tasks can run; raises NoSparkError."""
+    def joined(self, context: SparkContext, said: Callable[[], str]) -> Executors:
+        """Blocks until tasks can run; raises NoSparkError. `said` gives the last that Spark has printed."""
 
 
 class Local:
@@ -65,7 +65,7 @@ class Local:
             f"spark.executorEnv.{limits.MEMORY}": str(each),
         }
 
-    def joined(self, context: SparkContext) -> Executors:
+    def joined(self, context: SparkContext, said: Callable[[], str]) -> Executors:
         """There is nobody to wait for."""
         return _Threads(context)
 

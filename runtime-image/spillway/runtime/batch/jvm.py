@@ -89,7 +89,8 @@ class Jvm:
     def _listen(self, reading: int) -> None:
         with open(reading, encoding="utf-8", errors="replace") as lines:
             for line in lines:
-                self._lines.append(line.rstrip())
+                if not line.startswith("\t"):  # of a trace, the line that says what it was is enough
+                    self._lines.append(line.rstrip())
                 _log.debug("%s", line.rstrip())
 
     def _why(self) -> str:

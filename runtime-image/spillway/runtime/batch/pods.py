@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from spillway.model.streamjob import StreamJob
@@ -94,23 +94,22 @@ class Pods:
             _log.info("swept %d executors that an earlier process has left", swept)
         return self._settings(uuid.uuid4().hex)
 
-    def joined(self, context: SparkContext) -> Executors:
+    def joined(self, context: SparkContext, said: Callable[[], str]) -> Executors:
         """Waits for the first of them."""
         found = _Registered(context, self._job.spec.execution.executors.cores)
         until = time.monotonic() + self._patience
         while not found.there:
             if time.monotonic() > until:
-                message = f"no executor has started within {self._patience:.0f} s{self._why()}"
+                message = f"no executor has started within {self._patience:.0f} s: {self._why(said())}"
                 raise NoSparkError(message)
             time.sleep(LOOK)
         return found
 
-    def _why(self) -> str:
+    def _why(self, said: str) -> str:
         try:
-            why = cluster.waiting(self._pod.pods(self.labels))
+            return cluster.waiting(self._pod.pods(self.labels)) or cluster.refused(said) or "nobody says why"
         except ClusterError as error:
-            why = str(error)
-        return f": {why}" if why else ""
+            return str(error)
 
     def _settings(self, unique: str) -> dict[str, str]:
         size, pod, name = self._job.spec.execution.executors, self._pod, self._job.metadata.name

@@ -99,7 +99,7 @@ class Spark:
         try:
             conf = SparkConf(loadDefaults=False).setAll(list(given.items()))
             self._context = SparkContext(conf=conf, gateway=self._jvm.gateway)
-            self._executors = site.joined(self._context)
+            self._executors = site.joined(self._context, lambda: self._jvm.last)
             self._known = self._executors.there
             # Python workers start with the first task: some seconds, which the first batch need not wait for.
             self._job(worker.awake, None, "the first task")

@@ -131,7 +131,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logs.begin("driver")
     asked = Asked()
     try:
-        files, batches = Files(given.job, given.code, given.secret), _batches(given.spark, given.executor_template)
+        files = Files(given.job, given.code, given.secret)
+        batches = batching(given.spark, given.executor_template)
         token = Token(given.token) if given.token is not None else None
         Process(files, given.host, given.port, asked, batches, token).run()
     except DeposedError as error:
@@ -147,7 +148,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return ENDED
 
 
-def _batches(master: str | None, template: Path | None) -> Batches | None:
+def batching(master: str | None, template: Path | None) -> Batches | None:
     """As the options say; raises TerminalError where they do not fit together."""
     if (master == PODS) != (template is not None):
         message = f"--spark {PODS} and --executor-template FILE go together: executors are pods, made of the template"
