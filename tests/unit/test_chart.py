@@ -35,7 +35,6 @@ VALUES: dict[str, dict[str, Any]] = {
         "image": {"registry": "images.internal:5000/mirror", "digest": DIGEST, "pullPolicy": "Always"},
         "jobImage": {"registry": "images.internal:5000/mirror/", "tag": "1.2.3"},
         "imagePullSecrets": [{"name": "credentials"}],
-        "nameOverride": "flow",
         "commonLabels": {"team": "data"},
         "crds": {"keep": False},
         "serviceAccount": {"annotations": {"example.org/role": "none"}},
@@ -52,11 +51,12 @@ VALUES: dict[str, dict[str, Any]] = {
         ],
         "service": {"annotations": {"example.org/note": "here"}},
         "networkPolicy": {
-            "from": [],
+            "from": [{"ipBlock": {"cidr": "10.0.0.0/8"}}],
             "kafkaPorts": [],
             "extraEgress": [{"ports": [{"port": 8443, "protocol": "TCP"}]}],
         },
         "metrics": {
+            "namespaces": [],
             "serviceMonitor": {"labels": {"release": "prometheus"}, "interval": "1m"},
             "podMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
         },
@@ -253,9 +253,8 @@ def test_monitors_give_series_the_labels_of_dashboards_and_alerts(helm3: Path) -
     (of_jobs,) = only(objects, "PodMonitor")["spec"]["podMetricsEndpoints"]
     (of_operator,) = only(objects, "ServiceMonitor")["spec"]["endpoints"]
 
-    assert of_jobs["relabelings"] == [
-        {"sourceLabels": ["__meta_kubernetes_pod_label_spillway_dev_job"], "targetLabel": "spillway_job"}
-    ]
+    assert only(objects, "PodMonitor")["spec"]["podTargetLabels"] == ["spillway.dev/job"]
+    assert of_jobs["port"] == "http"
     assert of_operator["honorLabels"] is True
 
 
@@ -300,14 +299,9 @@ def test_the_operator_has_exactly_the_rights_that_it_uses(helm3: Path) -> None:
     if importlib.util.find_spec("spillway.manager.permissions") is None:
         pytest.skip("the operator doesn't say yet what it does")
     permissions: Any = importlib.import_module("spillway.manager.permissions")
-    used = {
-        (group, resource, verb)
-        for group, resources, verbs in permissions.PERMISSIONS
-        for resource in resources
-        for verb in verbs
-    }
-    roles = [one["rules"] for one in rendered(helm3) if one["kind"] == "Role"]
-    assert rights([rule for rules in roles for rule in rules]) == used
+    for name, used in (("spillway", permissions.PERMISSIONS), ("-lease", permissions.OWN_PERMISSIONS)):
+        role = only(rendered(helm3), "Role", name)
+        assert rights(role["rules"]) == {(one.group, one.resource, verb) for one in used for verb in one.verbs}
 
 
 def test_no_right_is_a_wildcard_and_secrets_can_not_be_listed(helm3: Path) -> None:

@@ -14,7 +14,7 @@ HOUR_BURN = parts.burn("1h")
 SLOTS = f"max {BY_JOB} ({of('spillway_slots', parts.HEARD)})"
 EXECUTORS = f"max {BY_JOB} ({of('spillway_executors')})"
 BATCHES = of("spillway_segment_paradigm", parts.IN_BATCHES)
-IN_BATCHES = f"sum {BY_JOB} (max by (namespace, spillway_job, segment) ({BATCHES}))"
+IN_BATCHES = f"sum {BY_JOB} (max by (namespace, spillway_dev_job, segment) ({BATCHES}))"
 LAG = f"sum {BY_JOB} ({of('spillway_lag_messages')})"
 READY = f"max {BY_JOB} ({of('spillway_job_ready')})"
 
@@ -44,7 +44,7 @@ def dashboard() -> builders.Dashboard:
             "Jobs",
             "The budget is what is left of the share of records that may be late, over the time range of the dashboard."
             " A burn of 1 uses it up exactly; more is too fast.",
-            {"namespace": "namespace", "spillway_job": "job"},
+            {"namespace": "namespace", "spillway_dev_job": "job"},
             Column(READY, "ready", words=YES),
             Column(f"max {BY_JOB} ({of('spillway_latency_bound_seconds')})", "bound", "s", 2),
             Column(QUANTILE, "promised", "percentunit", 2),

@@ -5,16 +5,17 @@ from __future__ import annotations
 from grafana_foundation_sdk.builders import dashboard as builders
 
 from dashboards import parts
-from dashboards.parts import GREEN, RED, YELLOW, YES, Column, Query, figure, graph, sheet, timeline
+from dashboards.parts import GREEN, GREY, RED, YELLOW, YES, Column, Query, figure, graph, sheet, timeline
 
-BY_NAME = "by (namespace, name)"
-NAME = "{{namespace}}/{{name}}"
+BY_NAME = "by (namespace, job)"
+NAME = "{{namespace}}/{{job}}"
+KNOWN = {-1: ("unknown", GREY), **YES}
 LINK = "/d/spillway-job?${datasource:queryparam}&var-namespace=${__data.fields.namespace}&var-job=${__value.raw}"
-SINCE = "time() - max(spillway_manager_last_pass_timestamp_seconds)"
+SINCE = "min(spillway_manager_last_pass_age_seconds)"
 
 
 def _workers(state: str) -> str:
-    return f'max {BY_NAME} (spillway_manager_workers{{state="{state}"}})'
+    return f"max {BY_NAME} (spillway_job_workers_{state})"
 
 
 def _took(quantile: float) -> str:
@@ -24,7 +25,7 @@ def _took(quantile: float) -> str:
 def dashboard() -> builders.Dashboard:
     """It."""
     made = parts.board("spillway-operator", "operator", "Whether the operator works, and on what.", job=None)
-    ready, met = (f"max {BY_NAME} (spillway_manager_job_{what})" for what in ("ready", "latency_met"))
+    ready, met = (f'max {BY_NAME} (spillway_job_condition{{type="{one}"}})' for one in ("Ready", "LatencyMet"))
     parts.row(
         made,
         "Now",
@@ -34,15 +35,15 @@ def dashboard() -> builders.Dashboard:
         figure("Late", "Jobs that don't keep their promise.", Query(f"count({met} == 0) or vector(0)"), plain=True,
                steps=[(None, GREEN), (1, RED)]),
         figure("Last pass", "How long ago it was done with one.", Query(SINCE), "s", decimals=0,
-               steps=[(None, GREEN), (30, YELLOW), (120, RED)]),
+               steps=[(None, GREEN), (90, YELLOW), (300, RED)]),
         figure("Passes", "Per second.", Query("sum(rate(spillway_manager_passes_total[$__rate_interval]))"),
                "suffix:/s", decimals=1),
         figure("Missing workers", "That are wanted, and not there.",
                Query(f"sum(clamp_min({_workers('wanted')} - {_workers('present')}, 0)) or vector(0)"), plain=True,
                steps=[(None, GREEN), (1, YELLOW)]),
-        sheet("StreamJobs", "As the operator sees them.", {"namespace": "namespace", "name": "job"},
-              Column(ready, "ready", words=YES),
-              Column(met, "keeps its promise", words=YES),
+        sheet("StreamJobs", "As the operator sees them.", {"namespace": "namespace", "job": "job"},
+              Column(ready, "ready", words=KNOWN),
+              Column(met, "keeps its promise", words=KNOWN),
               Column(_workers("wanted"), "workers wanted"),
               Column(_workers("present"), "workers there"), link=LINK),
     )  # fmt: skip
@@ -58,8 +59,8 @@ def dashboard() -> builders.Dashboard:
     parts.row(
         made,
         "What it sees to",
-        timeline("Ready", "Each StreamJob.", Query(ready, NAME), YES, span=12, height=8),
-        timeline("Keeps its promise", "Each StreamJob.", Query(met, NAME), YES, span=12, height=8),
+        timeline("Ready", "Each StreamJob.", Query(ready, NAME), KNOWN, span=12, height=8),
+        timeline("Keeps its promise", "Each StreamJob.", Query(met, NAME), KNOWN, span=12, height=8),
         graph("Workers", "Wanted by the operator, and there.",
               Query(_workers("wanted"), f"{NAME} wanted"), Query(_workers("present"), f"{NAME} there"), span=24),
     )  # fmt: skip

@@ -1,8 +1,9 @@
 """What dashboards are put together of: figures, graphs, timelines and sheets that look alike, and their variables.
 
-Queries go by the labels `namespace` and `spillway_job`, which the monitors of the operator and of the chart put on what
-drivers and workers tell. The data source is a variable, nothing names a cluster, and what is read is what processes
-tell, not what rules have recorded: dashboards work where the alerts are not installed.
+Queries go by the labels `namespace` and `spillway_dev_job`, the second being the label spillway.dev/job of pods as
+Prometheus writes it: monitors put both on what drivers and workers tell. The data source is a variable, nothing names
+a cluster, and what is read is what processes tell, not what rules have recorded: dashboards work where the alerts are
+not installed.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from grafana_foundation_sdk.models import dashboard as models
 from grafana_foundation_sdk.models import prometheus as queries
 
 SOURCE = models.DataSourceRef(type_val="prometheus", uid="${datasource}")
-OF_JOBS = '{namespace=~"$namespace", spillway_job=~"$job"}'
-BY_JOB = "by (namespace, spillway_job)"
-JOB = "{{namespace}}/{{spillway_job}}"
+OF_JOBS = '{namespace=~"$namespace", spillway_dev_job=~"$job"}'
+BY_JOB = "by (namespace, spillway_dev_job)"
+JOB = "{{namespace}}/{{spillway_dev_job}}"
 WHOLE = 24  # columns of a dashboard
 # The colours of the page of a job: blue is record by record, orange is in batches; the rest says how things are.
 BLUE, ORANGE, GREEN, YELLOW, RED, GREY = "#2f6fdb", "#d9730d", "green", "yellow", "red", "#8e8e8e"
@@ -152,7 +153,7 @@ def board(uid: str, title: str, says: str, *, job: bool | None) -> builders.Dash
     if job is not None:
         metric = "spillway_latency_quantile"
         made.with_variable(_variable("namespace", "Namespace", f"label_values({metric}, namespace)", many=not job))
-        of_namespace = f'label_values({metric}{{namespace=~"$namespace"}}, spillway_job)'
+        of_namespace = f'label_values({metric}{{namespace=~"$namespace"}}, spillway_dev_job)'
         made.with_variable(_variable("job", "Job", of_namespace, many=not job))
     return made
 

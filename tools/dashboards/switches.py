@@ -8,8 +8,8 @@ from dashboards import parts
 from dashboards.parts import BLUE, GREEN, GREY, ORANGE, RED, YELLOW, Query, figure, graph, of, timeline
 
 SWITCHED, WARM = 'kind="switch"', 'state="warm"'
-OF_SEGMENT = "by (namespace, spillway_job, segment)"
-SEGMENT = "{{spillway_job}} {{segment}}"
+OF_SEGMENT = "by (namespace, spillway_dev_job, segment)"
+SEGMENT = "{{spillway_dev_job}} {{segment}}"
 
 
 def _pauses(quantile: float, by: str, more: str, window: str) -> str:

@@ -1,15 +1,11 @@
-{{- define "spillway.name" -}}
-{{- default .Chart.Name .Values.nameOverride | trunc 50 | trimSuffix "-" -}}
-{{- end -}}
-
 {{- /* The name of everything that the chart makes: that of the release, unless the chart's name is in it. */ -}}
 {{- define "spillway.fullname" -}}
 {{- if .Values.fullnameOverride -}}
 {{- .Values.fullnameOverride | trunc 50 | trimSuffix "-" -}}
-{{- else if contains (include "spillway.name" .) .Release.Name -}}
+{{- else if contains .Chart.Name .Release.Name -}}
 {{- .Release.Name | trunc 50 | trimSuffix "-" -}}
 {{- else -}}
-{{- printf "%s-%s" .Release.Name (include "spillway.name" .) | trunc 50 | trimSuffix "-" -}}
+{{- printf "%s-%s" .Release.Name .Chart.Name | trunc 50 | trimSuffix "-" -}}
 {{- end -}}
 {{- end -}}
 
@@ -21,9 +17,10 @@
 {{- end -}}
 {{- end -}}
 
-{{- /* Jobs have app.kubernetes.io/name spillway too; the component tells the operator from them. */ -}}
+{{- /* The network policies of jobs let in whoever has this name and component. Jobs have the same name, and components
+       of their own. */ -}}
 {{- define "spillway.selector" -}}
-app.kubernetes.io/name: {{ include "spillway.name" . }}
+app.kubernetes.io/name: spillway
 app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/component: manager
 {{- end -}}
@@ -61,7 +58,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
   verbs: [get, list, watch, patch]
 - apiGroups: [spillway.dev]
   resources: [streamjobs/status]
-  verbs: [get, patch]
+  verbs: [patch]
 - apiGroups: [spillway.dev]
   resources: [streamjobs/finalizers]
   verbs: [update]
@@ -76,10 +73,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
   verbs: [get, list, watch, create, patch, delete, deletecollection]
 - apiGroups: [""]
   resources: [events]
-  verbs: [get, list, create, patch]
-- apiGroups: [""]
-  resources: [resourcequotas]
-  verbs: [list]
+  verbs: [list, create]
 - apiGroups: [apps]
   resources: [statefulsets]
   verbs: [get, list, watch, create, patch, delete]
