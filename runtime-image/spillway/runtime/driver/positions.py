@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from confluent_kafka import Consumer, IsolationLevel, KafkaException, TopicPartition
 from confluent_kafka.admin import OffsetSpec
 
+from spillway.controllers.ahead import Stretch
 from spillway.controllers.protocol.values import Partition, Reach
 from spillway.controllers.topics import Names
 from spillway.model.errors import RetryError
@@ -40,6 +41,11 @@ class Positions:
             Partition(segment, number): begins[topic, number] if position is None else position
             for number, position in known.items()
         }
+
+    def ahead(self, segment: str, topic: str, numbers: Iterable[int]) -> dict[Partition, tuple[Stretch, ...]]:
+        """What is committed as done ahead of the positions of some partitions, where anything is."""
+        found = commits.ahead(self._reader(segment), [(topic, number) for number in numbers])
+        return {Partition(segment, number): done for (_, number), done in found.items()}
 
     def ends(self, places: Iterable[tuple[Partition, str]], *, committed: bool = False) -> dict[Partition, int]:
         """Where the topics of partitions end; `committed`: where what can be read ends, ahead of open transactions."""
