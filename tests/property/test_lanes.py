@@ -172,7 +172,7 @@ def test_an_owner_that_does_not_know_what_was_done_ahead_repeats_it(monkeypatch:
 def test_a_program_with_an_edge_whose_late_records_were_set_aside_would_lose_its_order(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(lanes, "may_set_aside", lanes.may_leave_out)
+    monkeypatch.setattr(lanes, "needs_order", lambda _: "")
     slot, _ = _overloaded(MOST, 1.8, COUNTED)
     slot.finish()
 

@@ -45,7 +45,7 @@ def manifest(bootstrap: str, name: str, *, counted: bool = False, **spec: Any) -
 
 def forgetful(settings: Settings, pipe: Connection) -> None:
     """A slot that commits positions alone."""
-    Ahead.note = lambda _: ""  # type: ignore[method-assign]
+    Ahead.note = lambda _: ""  # type: ignore[assignment,method-assign]
     process.run(settings, pipe)
 
 

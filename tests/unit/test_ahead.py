@@ -58,6 +58,15 @@ def test_no_gap_is_begun_for_which_a_broker_would_have_no_room() -> None:
     assert len(found.done) > 200
 
 
+@given(st.integers(0, 120))
+def test_a_note_says_the_same_from_any_position_on_also_within_what_is_done(position: int) -> None:
+    done = ((20, 30), (40, 50), (90, 100))
+    known = ahead.read(position, ahead.write(position, done))
+
+    left = [n for n in range(120) if not Ahead(position, known).has(n)]
+    assert left == [n for n in range(position, 120) if not Ahead(0, done).has(n)]
+
+
 STRETCHES = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 20)).map(lambda s: (s[0], s[0] + s[1])), max_size=30)
 
 

@@ -88,11 +88,8 @@ class Ahead:
         self.passed(self.position, position)
 
     def note(self) -> str:
-        """The list, as text: after the position by turns how much was set aside, and how much is done."""
-        if not self._starts:
-            return ""
-        ends = [self.position, *itertools.chain.from_iterable(self.done)]
-        return MARK + " ".join(str(stop - start) for start, stop in itertools.pairwise(ends))
+        """The list, as text."""
+        return write(self.position, self.done)
 
     def _add(self, start: int, stop: int) -> None:
         """What touches is one range."""
@@ -102,6 +99,15 @@ class Ahead:
             start, stop = min(start, self._starts[first]), max(stop, self._stops[last - 1])
         self._starts[first:last] = [start]
         self._stops[first:last] = [stop]
+
+
+def write(position: int, done: Iterable[Stretch]) -> str:
+    """The note to be committed with a position: after it by turns how much was set aside, and how much is done."""
+    above = [(max(start, position), stop) for start, stop in done if stop > position]
+    if not above:
+        return ""
+    ends = [position, *itertools.chain.from_iterable(above)]
+    return MARK + " ".join(str(stop - start) for start, stop in itertools.pairwise(ends))
 
 
 def read(position: int, note: str | None) -> tuple[Stretch, ...]:

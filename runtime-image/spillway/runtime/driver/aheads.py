@@ -8,7 +8,8 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping
 
-from spillway.controllers.ahead import Ahead, Stretch
+from spillway.controllers import ahead
+from spillway.controllers.ahead import Stretch
 from spillway.controllers.protocol.values import Partition
 from spillway.runtime.driver.hands import Hands
 
@@ -56,7 +57,7 @@ class Aheads:
     def note(self, partition: Partition, position: int) -> str:
         """What is to be committed with a position."""
         _, done = self._known.get(partition, (0, ()))
-        return Ahead(position, done).note()
+        return ahead.write(position, done)
 
     def look(self) -> None:
         """Ask for what is new, in one request for each segment."""

@@ -39,6 +39,7 @@ from spillway.runtime.driver.marking import Marking
 from spillway.runtime.driver.origins import Changelogs, Origins
 from spillway.runtime.driver.positions import Positions
 from spillway.runtime.driver.standby import Runner, Standby
+from spillway.runtime.driver.turns import Heads, Turns
 from spillway.runtime.programs.program import Program
 from spillway.runtime.slots.outputs import Outputs
 from spillway.runtime.slots.trimming import EVERY as TRIM_EVERY
@@ -104,6 +105,7 @@ class Batching:
         self._hands = Hands()
         self._marking = Marking(access, names)
         self._origins = Origins(Changelogs(access, names))
+        self._turns = Turns(positions)
         self._aheads = Aheads(self._hands, self._ask_ahead)
         self._trimmer = Trimmer(access, names)
         self._trim_due: dict[Partition, float] = {}
@@ -183,6 +185,7 @@ class Batching:
     def heard(self, message: messages.Any, state: log.State, *, counted: bool) -> None:
         """The next message of the log; `state` is what the log says with it."""
         self._state = state
+        self._turns.hear(state)
         if self.engine is not None:
             self.engine, asked = engine.hear(self.engine, state, message, counted)
             self._carry_out(asked)
@@ -307,8 +310,10 @@ class Batching:
         inputs = [(place, self._catalogue.input(self._state, place)) for place in places]
         self._looking = True
         topics = tables(self._program(self._state.holdings[places[0]].program))
+        works = tuple(self.has(self._turn))
+        ask = self._positions
         self._hands.do(
-            lambda: (self._positions.ends(inputs, committed=True), self._positions.reaches(topics)),
+            lambda: (ask.ends(inputs, committed=True), ask.reaches(topics), self._turns.heads(works, inputs)),
             lambda found: self._seen(*found),
             self._unseen,
         )
@@ -317,13 +322,15 @@ class Batching:
         self._looking, self._look_due = False, time.monotonic() + AGAIN
         _log.warning("%s; asked again", error)
 
-    def _seen(self, found: Mapping[Partition, int], reaches: tuple[Reach, ...]) -> None:
+    def _seen(self, found: Mapping[Partition, int], reaches: tuple[Reach, ...], heads: Heads) -> None:
         self._looking = False
         now = time.monotonic()
         if self.engine is None:
             return
         having = self.engine.slot.works
         works = {place: work for place in found if (work := having.get(place)) is not None and self._is_ready(work)}
+        first = self._turns.first(works, found, heads)
+        works = {place: work for place, work in works.items() if place in first}
         most = self._most(works.values())
         ends = {place: min(found[place], work.position + most) for place, work in works.items()}
         combine = any(self._aims(self._program(work.program)) for work in works.values())

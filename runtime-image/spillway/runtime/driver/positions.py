@@ -54,6 +54,14 @@ class Positions:
         found = self._listed(asked.values(), OffsetSpec.latest(), isolation)
         return {place: found[where] for place, where in asked.items()}
 
+    def since(self, places: Iterable[tuple[Partition, str]], when: float) -> dict[Partition, int]:
+        """The first offset of each partition that came since then, in seconds since 1970; its end, if none has."""
+        asked = {place: (topic, place.number) for place, topic in places}
+        found = self._listed(asked.values(), OffsetSpec.for_timestamp(int(when * 1000)))
+        none = {where for where in asked.values() if found[where] < 0}
+        found |= self._listed(none, OffsetSpec.latest())
+        return {place: found[where] for place, where in asked.items()}
+
     def reaches(self, topics: Iterable[str]) -> tuple[Reach, ...]:
         """Where all partitions of some topics end, as far as they can be read."""
         where = []

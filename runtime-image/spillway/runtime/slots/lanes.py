@@ -38,17 +38,18 @@ _log = logging.getLogger(__name__)
 Found = dict[Where, list[Message]]
 
 
-def may_set_aside(program: Program) -> bool:
-    """Whether late messages of its input can be processed after younger ones.
+def needs_order(program: Program) -> str:
+    """Why late messages of its input can't be processed after younger ones; empty if they can."""
+    if not reads_stream(program):
+        return "what it reads is no stream"
+    if program.edges:
+        return f"{program.edges[0].reader!r} reads its rows by their positions"
+    kept = [one for one in program.states if not one.broadcast or (one.operator and one.operator.retention)]
+    return f"what {kept[0].name!r} keeps depends on what came before" if kept else ""
 
-    Nobody reads its results by position, it keeps nothing that depends on what came before, and it reads no table.
-    """
-    states = [state for state in program.states if not state.broadcast or (state.operator and state.operator.retention)]
-    return may_leave_out(program) and not program.edges and not states
 
-
-def may_leave_out(program: Program) -> bool:
-    """Whether it reads a stream: rows of tables, and of edges, are never left out."""
+def reads_stream(program: Program) -> bool:
+    """Whether late messages of its input can be left out: of tables and edges every row counts."""
     port = task.source_of(program)
     return port is not None and isinstance(port.source, Stream)
 
@@ -69,6 +70,7 @@ class Lanes:
         self._least = 0.0  # the lowest that the age of the oldest head has been since
         self._turn_is_late = self._emptied = self._queued = False
         self._told = -1e9
+        self._said: set[str] = set()  # programs
         self.came = 0
         """Messages of this turn, without those that were passed over."""
 
@@ -89,15 +91,24 @@ class Lanes:
     def judge(self, place: Place) -> None:
         """What may be done with a place. One that is read, and passes over nothing any more, reads all again."""
         program, skipped = place.task.program, place.skips
-        place.drops = self.active and self._policy.drop and may_leave_out(program)
-        in_any_order = self.active and self._policy.on_error is not OnError.FAIL and may_set_aside(program)
-        place.skips = place.drops or in_any_order
+        place.drops = self.active and self._policy.drop and reads_stream(program)
+        place.skips = place.drops or (self.active and not self._ordered(program))
         if place.skips and place.where in self._off:
             self._bring_back(place.where)
         if skipped and not place.skips:
             self._readers.again(place)
         elif place.skips and not skipped and place in self._readers.at(place.where):
             place.head = place.next  # what is done above that is found when it is read
+
+    def _ordered(self, program: Program) -> bool:
+        """Whether a program gets all messages of a partition in their order; said once."""
+        why = needs_order(program)
+        if not why and self._policy.on_error is OnError.FAIL:
+            why = "with policy.onError fail nothing goes past a bad record"
+        if why and program.id not in self._said:
+            self._said.add(program.id)
+            _log.info("%s: in overload its partitions are put off as a whole, in their order: %s", program.name, why)
+        return bool(why)
 
     def reads(self, place: Place) -> None:
         """A place is about to be read: with others there, from the lowest position of all."""
