@@ -53,3 +53,16 @@ def test_offsets_that_nobody_can_read_are_no_reason_to_wait(broker: Broker) -> N
 
     assert result.messages == 2
     assert result.changes == ()
+
+
+def test_of_a_range_that_is_left_out_which_a_slot_has_done(broker: Broker) -> None:
+    with running(manifest("word-count", broker.bootstrap, "range-done")) as job:
+        topic = job.job.spec.streams[0].topic
+        job.feed(topic, [f"w{n}".encode() for n in range(300)])
+        result = hop.one(_order(job, combine=False), Range(0, 20, 220, 3, done=((20, 30), (50, 100), (210, 220))))
+        frames = [read(value or b"") for _, value in job.records(job.driver.names.edge("counts"))]
+
+    assert result.messages == 130
+    done = {n for frame in frames for n in range(frame.first[0], frame.last[0] + 1) if frame.count}
+    assert sum(frame.count for frame in frames) == 130
+    assert (min(done), max(done)) == (30, 209)

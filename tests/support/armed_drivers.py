@@ -14,8 +14,8 @@ from typing import Literal
 from armed_slots import signals
 from spillway.model.observation import VERSION, SwitchOrder
 from spillway.runtime.batch import hop
+from spillway.runtime.batch.isolation import Alone
 from spillway.runtime.batch.ranges import Order, Range, Result
-from spillway.runtime.driver.batching import Alone
 from spillway.runtime.driver.driver import Batches, Files
 from spillway.runtime.driver.main import Process
 from spillway.runtime.driver.standby import Resizable

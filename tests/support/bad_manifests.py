@@ -441,6 +441,9 @@ _CEL: dict[str, Case] = {
     "executors too small for Spark": Case(
         "execution.executors", {"memory": "256Mi"}, By.CEL, "must be between 512Mi and 1Ti", "must be between 512Mi and 1Ti, is 256Mi"
     ),
+    "drop where order is kept": Case(
+        "policy", {"drop": True}, By.CEL, "drop needs overload mostInTime", "spec.policy.drop: drop needs overload mostInTime"
+    ),
     "batch without executors": Case(
         "execution", {"paradigm": "batch", "executors": {"min": 0, "max": 0}}, By.CEL, "needs executors", "spec.execution.executors: paradigm batch"
     ),

@@ -42,7 +42,7 @@ def report(slot: str) -> Report:
         cpu=3.0,
         memory=1000,
         places=(
-            Place("counts", 0, 1, "p", True, 10, 5, 15, 1.5, 7, 700, 3),
+            Place("counts", 0, 1, "p", True, 10, 5, 15, 1.5, 7, 700, 3, dropped=4),
             Place("counts", 1, 1, "p", False, 10, 5, None, 0.5, 1, 100, 0),
         ),
         flows={"counts": {"counts": Flow(100, 90, 10, 2, 0.5)}, "views": {"events": Flow(100, 100)}},
@@ -79,6 +79,7 @@ def test_counts_of_all_slots_are_added_up(told: dict[str, Metric]) -> None:
     assert samples(told["spillway_timed_seconds"])[of] == 1
     assert samples(told["spillway_dead_letters"]) == {(): 20}
     assert samples(told["spillway_late_records"]) == {("counts",): 6}
+    assert samples(told["spillway_dropped_records"]) == {("counts",): 8}
     assert samples(told["spillway_segment_busy_seconds"]) == {("counts",): 4}
     assert samples(told["spillway_slot_cpu_seconds"]) == {("w0.0",): 3, ("w0.1",): 3}
 

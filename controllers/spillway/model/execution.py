@@ -152,6 +152,13 @@ class OnError(enum.StrEnum):
     FAIL = "fail"
 
 
+class Overload(enum.StrEnum):
+    """Which records are processed first while not all can be on time."""
+
+    KEEP_ORDER = "keepOrder"
+    MOST_IN_TIME = "mostInTime"
+
+
 class Policy(Part):
     """How the job is steered."""
 
@@ -172,5 +179,21 @@ class Policy(Part):
         OnError.DEAD_LETTER,
         description="deadLetter: put bad records aside and go on. fail: a partition halts at its first.",
     )
+    overload: Overload = Field(
+        Overload.KEEP_ORDER,
+        description="When not all records can be on time. keepOrder: oldest first. mostInTime: first those that still"
+        " can be; late ones after them.",
+    )
+    drop: bool = Field(
+        False, description="With mostInTime: leave out records of streams that are late, instead of processing them."
+    )
     paused: bool = Field(False, description="Finish what is in flight, commit, and hold.")
     delete_topics: bool = Field(False, description="When the job is deleted, delete its internal topics too.")
+    rules: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            "!self.drop || self.overload == 'mostInTime'",
+            "drop needs overload mostInTime: keepOrder leaves nothing out",
+            lambda p: not p.drop or p.overload is Overload.MOST_IN_TIME,
+            "drop",
+        ),
+    )

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
+from spillway.controllers.ahead import Stretch, read
 from spillway.model.errors import SpillwayError
 from spillway.runtime import clients, failpoints
 from spillway.runtime.clients import Access
@@ -52,12 +53,16 @@ class Change(NamedTuple):
 
 
 class Position(NamedTuple):
-    """The next record of an input partition to be read, and the consumer group that remembers it."""
+    """The next record of an input partition to be read, and the consumer group that remembers it.
+
+    `note` is kept beside it: what of the partition is done ahead (`controllers.ahead`).
+    """
 
     group: str
     topic: str
     partition: int
     offset: int
+    note: str = ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -150,9 +155,18 @@ def fence(access: Access, identity: str) -> None:
 
 def committed(consumer: Consumer, inputs: Iterable[tuple[str, int]]) -> dict[tuple[str, int], int]:
     """Where committed positions are; waits for transactions that are being ended. Without one: nothing is said."""
+    return {(at.topic, at.partition): at.offset for at in _known(consumer, inputs)}
+
+
+def ahead(consumer: Consumer, inputs: Iterable[tuple[str, int]]) -> dict[tuple[str, int], tuple[Stretch, ...]]:
+    """What is committed as done ahead of these positions, where anything is."""
+    found = {(at.topic, at.partition): read(at.offset, at.metadata) for at in _known(consumer, inputs)}
+    return {where: done for where, done in found.items() if done}
+
+
+def _known(consumer: Consumer, inputs: Iterable[tuple[str, int]]) -> list[TopicPartition]:
     asked = [TopicPartition(topic, partition) for topic, partition in inputs]
-    found = _when_there(lambda: consumer.committed(asked, timeout=PATIENCE))
-    return {(at.topic, at.partition): at.offset for at in found if at.offset >= 0}
+    return [at for at in _when_there(lambda: consumer.committed(asked, timeout=PATIENCE)) if at.offset >= 0]
 
 
 def _when_there(ask: Callable[[], list[TopicPartition]]) -> list[TopicPartition]:

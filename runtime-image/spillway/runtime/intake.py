@@ -66,6 +66,10 @@ class Intake:
             self._consumer.incremental_unassign([TopicPartition(topic, partition)])
         return at
 
+    def reads(self, topic: str, partition: int) -> bool:
+        """Whether it reads a partition."""
+        return (topic, partition) in self._at
+
     def poll(self, seconds: float, most: int) -> dict[tuple[str, int], list[Message]]:
         """What has come, by topic and partition, in order; nothing after `seconds` without any."""
         first = self._consumer.poll(seconds)

@@ -114,6 +114,8 @@ class Task:
         self.topic = names.edge(self.program.name) if self._port is None else _topic(self._port)
         self.next: int | None = None
         """The offset of the next message; None before the first one."""
+        self.note = ""
+        """What is to be kept beside that."""
         self._sides = {port.side: port for port in self.program.ports if port.source is None and not port.combined}
         self._combined = next((port for port in self.program.ports if port.combined), None)
         self._layouts = {side: Layout(port.schema, updates=port.updates) for side, port in self._sides.items()}
@@ -258,7 +260,7 @@ class Task:
             changes.append(Change(own, self.partition, key, _pack(self._seen[side][origin])))
         self._news.clear()
         group = self._names.group(self.program.name)
-        positions = [] if self.next is None else [Position(group, self.topic, self.partition, self.next)]
+        positions = [] if self.next is None else [Position(group, self.topic, self.partition, self.next, self.note)]
         return Snapshot(changes, positions)
 
     def counts(self) -> Mapping[str, Any]:

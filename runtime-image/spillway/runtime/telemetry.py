@@ -39,6 +39,8 @@ class Place(msgspec.Struct, frozen=True):
         late: records that came too late for their window or retention, and were ignored.
         problem: why it does not go on, for people; empty if it does.
         took: seconds from when the slot heard that it is its own until it worked on it.
+        done: offsets above the position that are processed already, because they could be on time.
+        dropped: messages that were late, and left out.
     """
 
     segment: str
@@ -55,11 +57,13 @@ class Place(msgspec.Struct, frozen=True):
     late: int = 0
     took: float = 0.0
     problem: str = ""
+    done: int = 0
+    dropped: int = 0
 
     @property
     def lag(self) -> int | None:
         """Messages that wait in the log."""
-        return None if self.end is None else max(0, self.end - self.position)
+        return None if self.end is None else max(0, self.end - self.position - self.done)
 
 
 class Flow(msgspec.Struct, frozen=True):

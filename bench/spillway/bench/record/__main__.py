@@ -18,6 +18,7 @@ PARTS = {
     "latency": ("latency", "main", "two segments at 1000 records a second, and where the time goes", 120),
     "stall": ("latency", "stall", "figure S5: a slot that is stopped shows in the figures", 60),
     "skew": ("skew", "main", "figure S3: all records on one key, and by Zipf's law, against all keys alike", 120),
+    "overload": ("overload", "main", "shares in time at 0.8, 1.36 and 1.8 times what a slot can do", 240),
     "memory": ("memory", "main", "memory and topics over a long time", 1800),
     "resize": ("resize", "main", "live resize and change of program, 100 MB of state: pauses, and is it right", 180),
     "peers": ("peers", "main", "word count and YSB against bytewax and Quix Streams", 300),

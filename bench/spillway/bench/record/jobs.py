@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import yaml
@@ -76,6 +77,29 @@ outputs:
   - {name: result, input: told, topic: out}
 """
 
+# A function that takes its time, and what comes of it goes out as it is: nobody needs the order.
+_SLOW = f"""{_ORDERS}
+operators:
+  - name: slowly
+    input: orders
+    python: {{function: chain:slowly, as: map, returns: "id bigint, user string, due bigint, qty bigint"}}
+outputs:
+  - {{name: result, input: slowly, topic: out}}
+"""
+
+# The same, and added up by key behind an edge, whose reader needs the order of each partition.
+_SLOW_SUMS = f"""{_ORDERS}
+operators:
+  - name: slowly
+    input: orders
+    python: {{function: chain:slowly, as: map, returns: "id bigint, user string, due bigint, qty bigint"}}
+  - name: sums
+    input: slowly
+    aggregate: {{by: [user], values: ["sum(qty) as total", "max(due) as due"]}}
+outputs:
+  - {{name: result, input: sums, topic: out}}
+"""
+
 _WORDS = """
 streams:
   - {name: lines, topic: in, columns: "line string, due bigint"}
@@ -134,6 +158,8 @@ CHAIN = Case(_CHAIN, "orders", {"real": ("real", "priced", "weighed", "large", "
 TRANSFER = Case(_TRANSFER, "payloads", {"head": ("head",), "sink": ("sink",)})
 SUMS = Case(_SUMS, "orders", {"real": ("real", "priced"), "sums": ("sums",)})
 PROFILES = Case(_PROFILES, "visits", {"real": ("real",), "sums": ("sums", "told")}, workers=4)
+SLOW = Case(_SLOW, "orders", {"slowly": ("slowly",)})
+SLOW_SUMS = Case(_SLOW_SUMS, "orders", {"slowly": ("slowly",), "sums": ("sums",)})
 WORDS = Case(_WORDS, "lines", {"words": ("words",), "counts": ("counts",)})
 YSB = Case(_YSB, "ads", {"views": ("views", "fields", "joined"), "counts": ("counts",)})
 
@@ -147,6 +173,7 @@ def job(
     slots: int = 1,
     paradigm: Paradigm = Paradigm.RECORD,
     bound: str = "50ms",
+    policy: Mapping[str, Any] = MappingProxyType({}),
 ) -> StreamJob:
     """An accepted job that reads `source`, and writes topics of this run alone: nothing is left over of another one."""
     spec: dict[str, Any] = yaml.safe_load(case.text)
@@ -162,6 +189,7 @@ def job(
             "kafka": {"bootstrapServers": [bootstrap]},
             "latency": {"bound": bound, "quantile": 0.99},
             **spec,
+            "policy": dict(policy),
             "execution": {"paradigm": str(paradigm), "workers": {"min": 1, "max": case.workers, "slots": slots}},
         },
     }

@@ -9,6 +9,8 @@ import multiprocessing.connection
 import multiprocessing.process
 import time
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
 
 from spillway.bench.record import events, jobs, logs, processes
 from spillway.bench.record.jobs import Case
@@ -83,6 +85,7 @@ class System:
         appended: bool = True,
         paradigm: Paradigm = Paradigm.RECORD,
         bound: str = "50ms",
+        policy: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         """On a topic that is there; `frame` and `deadline` (seconds) of all its edges.
 
@@ -90,7 +93,9 @@ class System:
         """
         self.case, self.bootstrap, self.source = case, bootstrap, source
         self.run = run_name()
-        self.job: StreamJob = jobs.job(case, bootstrap, self.run, source, slots=slots, paradigm=paradigm, bound=bound)
+        self.job: StreamJob = jobs.job(
+            case, bootstrap, self.run, source, slots=slots, paradigm=paradigm, bound=bound, policy=policy
+        )
         self.names = topics.Names.of(self.job)
         self.output = self.job.spec.outputs[0].topic
         self._leader = Leader(self.job, case, logs.PARTITIONS)

@@ -12,12 +12,14 @@ import logging
 import multiprocessing
 import os
 import sys
+from collections.abc import Sequence
 from multiprocessing import connection
 from typing import NamedTuple
 
 from spillway.controllers.protocol.values import Partition
 from spillway.model.errors import RetryError, SpillwayError
 from spillway.runtime.batch import hop
+from spillway.runtime.batch.jvm import Usage
 from spillway.runtime.batch.limits import Limits
 from spillway.runtime.batch.ranges import Order, Range, Result
 from spillway.runtime.slots.caution import Caution
@@ -36,6 +38,19 @@ class Problem(NamedTuple):
     """Why a process could not do it, though it did not end of it."""
 
     text: str
+
+
+class Alone:
+    """Works on ranges on this machine: for what must be finished though there is no Spark."""
+
+    usage = Usage(0, 0, 0.0)
+
+    def run(self, order: Order, given: Sequence[Range]) -> list[Result]:
+        """One after the other, each in a process of its own: a record that ends it must not end the driver."""
+        return [one(order, range_) for range_ in given]
+
+    def close(self) -> None:
+        """Nothing to end."""
 
 
 def one(order: Order, given: Range) -> Result:

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 from confluent_kafka import Consumer, Message, TopicPartition
 
+from spillway.controllers.ahead import Ahead, Stretch
 from spillway.controllers.protocol import reader
 from spillway.controllers.protocol.values import Partition, Reach
 from spillway.controllers.topics import Names
@@ -61,6 +62,7 @@ class Range:
         start, stop: what is read.
         epoch: under which the engine has the partition.
         origins: what is known of who writes to the edge, as the changelog has it.
+        done: what of it a slot has processed already, because it could be on time.
     """
 
     number: int
@@ -68,6 +70,7 @@ class Range:
     stop: int
     epoch: int
     origins: tuple[tuple[bytes, bytes], ...] = ()
+    done: tuple[Stretch, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -219,6 +222,7 @@ class _Work:
             for edge in order.program.edges
             if (aim := order.aims.get(edge.label)) is not None
         }
+        self._done = Ahead(given.start, given.done)
         self._held: list[Send] = []
         self.outputs: list[Change] = []
         self.messages = self.letters = self.sent = 0
@@ -240,6 +244,8 @@ class _Work:
         """Run the program over some messages, and send what is ready; `again`: as if they had not been there."""
         if again:
             self.task.forget()
+        if self._done:
+            messages = [message for message in messages if not self._done.has(message.offset() or 0)]
         self.messages += len(messages)
         self._tools.caution.take(self, messages)
         for label, (_, combiner) in self._combiners.items():

@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
+from spillway.controllers.ahead import Stretch
 from spillway.controllers.protocol import effects, engine, log, messages, owner
 from spillway.controllers.protocol.engine import Engine
 from spillway.controllers.protocol.values import ENGINE, Partition, Reach
@@ -26,18 +27,19 @@ from spillway.model.execution import Delivery
 from spillway.model.streamjob import Spec
 from spillway.runtime import clients, commits, failpoints, task
 from spillway.runtime.batch import combining, isolation, ranges
-from spillway.runtime.batch.jvm import Usage
 from spillway.runtime.batch.ranges import Order, Range, Result
 from spillway.runtime.batch.spark import LostError
 from spillway.runtime.batch.speed import Batch, Speed, Weight
 from spillway.runtime.clients import Access
 from spillway.runtime.commits import Committer, GoneError, Position, Snapshot
+from spillway.runtime.driver.aheads import Aheads
 from spillway.runtime.driver.catalogue import Catalogue
 from spillway.runtime.driver.hands import Hands
 from spillway.runtime.driver.marking import Marking
 from spillway.runtime.driver.origins import Changelogs, Origins
 from spillway.runtime.driver.positions import Positions
 from spillway.runtime.driver.standby import Runner, Standby
+from spillway.runtime.driver.turns import Heads, Turns
 from spillway.runtime.programs.program import Program
 from spillway.runtime.slots.outputs import Outputs
 from spillway.runtime.slots.trimming import EVERY as TRIM_EVERY
@@ -59,19 +61,6 @@ AGAIN = 0.5  # seconds until an intent that came to nothing is run again
 Write = Callable[[messages.Any], None]
 
 _log = logging.getLogger(__name__)
-
-
-class Alone:
-    """Works on ranges on this machine: for what must be finished though there is no Spark."""
-
-    usage = Usage(0, 0, 0.0)
-
-    def run(self, order: Order, given: Sequence[Range]) -> list[Result]:
-        """One after the other, each in a process of its own: a record that ends it must not end the driver."""
-        return [isolation.one(order, one) for one in given]
-
-    def close(self) -> None:
-        """Nothing to end."""
 
 
 @dataclasses.dataclass
@@ -116,6 +105,8 @@ class Batching:
         self._hands = Hands()
         self._marking = Marking(access, names)
         self._origins = Origins(Changelogs(access, names))
+        self._turns = Turns(positions)
+        self._aheads = Aheads(self._hands, self._ask_ahead)
         self._trimmer = Trimmer(access, names)
         self._trim_due: dict[Partition, float] = {}
         self._write: Write = lambda _: None
@@ -178,7 +169,7 @@ class Batching:
     @property
     def busy(self) -> bool:
         """Whether something is on its way, so that each moment counts."""
-        return bool(self._running or self._looking) or self._marking.busy or self._proposed
+        return bool(self._running or self._looking) or self._marking.busy or self._proposed or self._aheads.busy
 
     def has(self, segment: str) -> list[owner.Work]:
         """The partitions of a segment that it has."""
@@ -195,6 +186,7 @@ class Batching:
     def heard(self, message: messages.Any, state: log.State, *, counted: bool) -> None:
         """The next message of the log; `state` is what the log says with it."""
         self._state = state
+        self._turns.hear(state)
         if self.engine is not None:
             self.engine, asked = engine.hear(self.engine, state, message, counted)
             self._carry_out(asked)
@@ -208,6 +200,7 @@ class Batching:
         self._read_back()
         if self.engine is None:
             return
+        self._aheads.look()
         self._take_in_origins()
         if not self._running and not self._proposed and not self._looking and time.monotonic() >= self._look_due:
             self._look()
@@ -236,11 +229,12 @@ class Batching:
                 case effects.Forget(partition, epoch):
                     self._origins.forget(partition, epoch)
                 case effects.Start(partition, epoch, program):
-                    if self._reads_edge(program):
-                        self._origins.begin(partition, epoch)
+                    known = self._origins if self._reads_edge(program) else self._aheads
+                    known.begin(partition, epoch)
                 case effects.Stop(partition):
                     if self.engine is not None and partition not in self.engine.slot.works:
                         self._origins.drop(partition)
+                        self._aheads.drop(partition)
                 case effects.Flush():
                     pass  # nothing is done but for intents, and nothing is buffered between them
 
@@ -273,7 +267,12 @@ class Batching:
 
     def _is_known(self, place: Partition, epoch: int, program: str) -> bool:
         """Whether everything is restored that a range of it has to be given."""
-        return not self._reads_edge(program) or self._origins.has(place, epoch)
+        known = self._origins if self._reads_edge(program) else self._aheads
+        return known.has(place, epoch)
+
+    def _ask_ahead(self, places: tuple[Partition, ...]) -> Mapping[Partition, tuple[Stretch, ...]]:
+        topic = self._catalogue.input(self._state, places[0])
+        return self._positions.ahead(places[0].segment, topic, [place.number for place in places])
 
     def _is_ready(self, work: owner.Work) -> bool:
         return work.processes and self._is_known(work.partition, work.epoch, work.program)
@@ -313,8 +312,10 @@ class Batching:
         inputs = [(place, self._catalogue.input(self._state, place)) for place in places]
         self._looking = True
         topics = tables(self._program(self._state.holdings[places[0]].program))
+        works = tuple(self.has(self._turn))
+        ask = self._positions
         self._hands.do(
-            lambda: (self._positions.ends(inputs, committed=True), self._positions.reaches(topics)),
+            lambda: (ask.ends(inputs, committed=True), ask.reaches(topics), self._turns.heads(works, inputs)),
             lambda found: self._seen(*found),
             self._unseen,
         )
@@ -323,13 +324,15 @@ class Batching:
         self._looking, self._look_due = False, time.monotonic() + AGAIN
         _log.warning("%s; asked again", error)
 
-    def _seen(self, found: Mapping[Partition, int], reaches: tuple[Reach, ...]) -> None:
+    def _seen(self, found: Mapping[Partition, int], reaches: tuple[Reach, ...], heads: Heads) -> None:
         self._looking = False
         now = time.monotonic()
         if self.engine is None:
             return
         having = self.engine.slot.works
         works = {place: work for place in found if (work := having.get(place)) is not None and self._is_ready(work)}
+        first = self._turns.first(works, found, heads)
+        works = {place: work for place, work in works.items() if place in first}
         most = self._most(works.values())
         ends = {place: min(found[place], work.position + most) for place, work in works.items()}
         combine = any(self._aims(self._program(work.program)) for work in works.values())
@@ -385,9 +388,16 @@ class Batching:
             return
         runner: Runner | None = self.standby.runner
         if runner is None or running.times >= TIMES:
-            runner = Alone()
+            runner = isolation.Alone()
         given = [
-            Range(p.partition.number, p.start, p.stop, epochs[p.partition], self._origins.of(p.partition))
+            Range(
+                p.partition.number,
+                p.start,
+                p.stop,
+                epochs[p.partition],
+                self._origins.of(p.partition),
+                self._aheads.within(*p),
+            )
             for p in intent.ranges
         ]
         order = dataclasses.replace(self.order(intent.program, combined=intent.combined), tables=intent.tables)
@@ -428,7 +438,13 @@ class Batching:
         results = running.results if running else ()
         changes = [change for result in results for change in (*result.outputs, *result.changes)]
         positions = [
-            Position(self._names.group(p.segment), self._catalogue.input(self._state, p), p.number, upto)
+            Position(
+                self._names.group(p.segment),
+                self._catalogue.input(self._state, p),
+                p.number,
+                upto,
+                self._aheads.note(p, upto),
+            )
             for p, upto in effect.positions
         ]
         self._hands.do(lambda: self._store(Snapshot(changes, positions)), lambda _: self._committed(effect), self._lost)

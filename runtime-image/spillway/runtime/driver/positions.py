@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from confluent_kafka import Consumer, IsolationLevel, KafkaException, TopicPartition
 from confluent_kafka.admin import OffsetSpec
 
+from spillway.controllers.ahead import Stretch
 from spillway.controllers.protocol.values import Partition, Reach
 from spillway.controllers.topics import Names
 from spillway.model.errors import RetryError
@@ -41,11 +42,24 @@ class Positions:
             for number, position in known.items()
         }
 
+    def ahead(self, segment: str, topic: str, numbers: Iterable[int]) -> dict[Partition, tuple[Stretch, ...]]:
+        """What is committed as done ahead of the positions of some partitions, where anything is."""
+        found = commits.ahead(self._reader(segment), [(topic, number) for number in numbers])
+        return {Partition(segment, number): done for (_, number), done in found.items()}
+
     def ends(self, places: Iterable[tuple[Partition, str]], *, committed: bool = False) -> dict[Partition, int]:
         """Where the topics of partitions end; `committed`: where what can be read ends, ahead of open transactions."""
         asked = {place: (topic, place.number) for place, topic in places}
         isolation = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
         found = self._listed(asked.values(), OffsetSpec.latest(), isolation)
+        return {place: found[where] for place, where in asked.items()}
+
+    def since(self, places: Iterable[tuple[Partition, str]], when: float) -> dict[Partition, int]:
+        """The first offset of each partition that came since then, in seconds since 1970; its end, if none has."""
+        asked = {place: (topic, place.number) for place, topic in places}
+        found = self._listed(asked.values(), OffsetSpec.for_timestamp(int(when * 1000)))
+        none = {where for where in asked.values() if found[where] < 0}
+        found |= self._listed(none, OffsetSpec.latest())
         return {place: found[where] for place, where in asked.items()}
 
     def reaches(self, topics: Iterable[str]) -> tuple[Reach, ...]:

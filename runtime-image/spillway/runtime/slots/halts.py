@@ -78,11 +78,8 @@ class Halts:
 
     def look(self) -> None:
         """Once around the loop."""
-        intake = self._life.readers.intake
-        if intake.lost:
-            lost, intake.lost = intake.lost, {}
-            for where, why in lost.items():
-                self._lose(where, why)
+        for where, why in self._life.readers.lost().items():
+            self._lose(where, why)
         while not self._lookout.results.empty():
             match self._lookout.results.get():
                 case Replaced(topic, why):

@@ -10,6 +10,7 @@ dropped then, and the process begins another one.
 
 from __future__ import annotations
 
+import collections
 import functools
 import logging
 import math
@@ -32,10 +33,12 @@ from spillway.runtime.slots import keeping, preparing, reading_back
 from spillway.runtime.slots.caution import Caution
 from spillway.runtime.slots.counting import Counting
 from spillway.runtime.slots.halts import Halts
+from spillway.runtime.slots.lanes import Lanes
 from spillway.runtime.slots.library import Library, policy
 from spillway.runtime.slots.lookout import Lookout
 from spillway.runtime.slots.outputs import Outputs
 from spillway.runtime.slots.pace import Pace
+from spillway.runtime.slots.parting import Parting
 from spillway.runtime.slots.place import Place
 from spillway.runtime.slots.preparing import Preparer, Want
 from spillway.runtime.slots.readers import Readers
@@ -86,6 +89,8 @@ class Life:
         failpoints.reached("initialised")
         self.readers = Readers(access, f"{self.names.prefix}slots")
         self._pace = Pace()
+        bound = spec.latency.bound.seconds * 1000
+        self._lanes = Lanes(self.readers, bound)
         self._preparer = Preparer(access, self.names, library, outputs, keeping.of(settings))
         self._reader = reading_back.Reader(access, f"{self.names.prefix}slots")
         self._trimmer = Trimmer(access, self.names)
@@ -93,13 +98,13 @@ class Life:
         self._markers: list[tuple[Mark, Question]] = []
         self._started: dict[Partition, float] = {}
         self._flushing: dict[Place, None] = {}
+        self._parting = Parting(self._append)
         self._lookout = Lookout(access, self.names)
         self._halts = Halts(self, self._lookout)
         self._fails = False  # whether the plan says that a bad record halts its partition
         self._fill()
         self.waiting: dict[Partition, str] = {}
-        self.ages: dict[str, Ages] = {}
-        self._bound = spec.latency.bound.seconds * 1000
+        self.ages = collections.defaultdict[str, Ages](lambda: Ages(bound))
         self.counting = Counting()
         self.letters = 0
         self.busy = 0.0
@@ -110,14 +115,14 @@ class Life:
 
     def step(self) -> None:
         """Once around."""
-        found = self.readers.poll(self._patience(), self._pace.most)
+        found = self._lanes.poll(self._patience(), self._pace.most)
         began = time.perf_counter()
         if found:
             failpoints.reached("polled")
         worked: dict[Place, None] = {}
         for where, some in found.items():
             for place in self.readers.at(where):
-                self._caution.take(place, some)
+                self._caution.take(place, self._lanes.due(place, some))
                 worked[place] = None
                 if place.bound is not None and some[-1].offset() >= place.bound:
                     self._halts.halt(place, place.problem)
@@ -129,7 +134,7 @@ class Life:
             failpoints.reached("sent")
             took = time.perf_counter() - began
             self.busy += took
-            self._pace.took(sum(map(len, found.values())), took)
+            self._pace.took(self._lanes.came, took)
         self.emitter.serve()
         self._hear()
         self._look()
@@ -162,7 +167,7 @@ class Life:
         for topic, partition, key, value in made:
             send(topic, partition, key, value)
         for name, sends, earliest in work.results():
-            self._age(name, earliest, len(sends))
+            self.ages[name].add(time.time() * 1000 - earliest, len(sends))
             if self._exactly:
                 place.held += [Change(topic, TO_ANY, key, value) for topic, _, key, value in sends]
             else:
@@ -171,12 +176,6 @@ class Life:
             self.letters += 1
             send(topic, partition, key, value)
         work.looked()
-
-    def _age(self, output: str, earliest: int, count: int) -> None:
-        ages = self.ages.get(output)
-        if ages is None:
-            ages = self.ages[output] = Ages(self._bound)
-        ages.add(time.time() * 1000 - earliest, count)
 
     # The control log.
 
@@ -223,9 +222,11 @@ class Life:
     def _carry_out(self, asked: Sequence[effects.Any]) -> None:
         for effect in asked:
             match effect:
-                case effects.Append():
-                    self._append(effect.message)
-                    failpoints.reached("released" if isinstance(effect.message, messages.Released) else "warmed")
+                case effects.Append(messages.Released() as message):
+                    self._parting.say(message)
+                case effects.Append(message):
+                    self._append(message)
+                    failpoints.reached("warmed")
                 case effects.Warm():
                     self._preparer.warm(self._want(effect.partition, effect.epoch, effect.program))
                 case effects.Forget():
@@ -277,7 +278,8 @@ class Life:
         took = time.monotonic() - self._started.pop(done.partition)
         self.waiting.pop(done.partition, None)
         logger.info("%s: works on %s from %d on, after %.0f ms", self.me, done.partition, work.position, took * 1000)
-        place = self.places[done.partition] = Place(done.partition, done.task, done.replicas, work.position, took)
+        place = Place(done.partition, done.task, done.replicas, work.position, took, done.done)
+        self.places[done.partition] = place
         self._fill()
         if done.replicas is not None:
             self.readers.add_replicas(done.task.program.id, done.replicas)
@@ -288,6 +290,7 @@ class Life:
         failpoints.reached("taken")
 
     def _read(self, place: Place) -> None:
+        self._lanes.reads(place)
         self.readers.add(place)
         self._halts.reads(place)
 
@@ -316,7 +319,10 @@ class Life:
     def _fill(self) -> None:
         """Frames are as large as the plan says now; a program that is in no plan any more leaves its frames at once."""
         plan = self.state.plan
-        self._fails = plan is not None and policy(plan).on_error is OnError.FAIL
+        if plan is not None:
+            steered = policy(plan)
+            self._fails = steered.on_error is OnError.FAIL
+            self._lanes.obey(steered, self.places.values())
         fillings = {one.program: Filling(one.frame, dict(one.deadlines)) for one in plan.segments} if plan else {}
         for place in self.places.values():
             place.task.fill(fillings.get(place.task.program.id, Filling()))
@@ -417,6 +423,7 @@ class Life:
             self._processed()
             for partition, upto in arrived.positions:
                 self.told(partition, functools.partial(owner.acknowledged, position=upto, me=self.me))
+        self._flushing |= self._parting.look(self.places, self.stores)
         if time.monotonic() >= self._commit_due and not self._storing.waits:
             self._commit_due = time.monotonic() + self._every
             for place in [place for place in self.places.values() if place.working]:

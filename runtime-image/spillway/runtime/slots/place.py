@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterable
 from typing import Any
 
+from spillway.controllers.ahead import Ahead, Stretch
 from spillway.controllers.protocol.values import Partition
 from spillway.runtime.commits import Change, Snapshot
 from spillway.runtime.slots.replicas import Replicas
@@ -24,7 +26,12 @@ class Place:
         partition: which.
         task: its program, tables and position.
         replicas: the tables that it shares with others.
-        next: the offset of the next message to process.
+        ahead: the position, and what is processed ahead of it.
+        head: where fresh messages are read on, of a partition in which late ones are passed over.
+        reading: from here on up to the next message that is taken, none is left out.
+        skips: whether late messages are passed over: set aside, or left out for good where it `drops` them.
+        passing: whether that is going on.
+        dropped: messages that were left out for good.
         stored: what is below is committed.
         working: whether it is read; not after it was asked to stop.
         busy: seconds that it has taken.
@@ -36,19 +43,40 @@ class Place:
     """
 
     def __init__(
-        self, partition: Partition, task: Task, replicas: Replicas | None, start: int, took: float = 0.0
+        self,
+        partition: Partition,
+        task: Task,
+        replicas: Replicas | None,
+        start: int,
+        took: float = 0.0,
+        done: Iterable[Stretch] = (),
     ) -> None:
         self.partition, self.task, self.replicas, self.took = partition, task, replicas, took
-        self.next = self.stored = start
+        self.ahead = Ahead(start, done)
+        self.stored = self.reading = start
+        self.head = self.ahead.top
+        self.skips = self.drops = self.passing = False
+        self.dropped = 0
         self.working = True
         self.busy = 0.0
         self.held: list[Change] = []
         self.problem = ""
         self.bound: int | None = None
         self.again = math.inf
-        self._taken = start  # up to where the last snapshot goes
+        self.changed = False
+        """Whether anything was processed since the last snapshot."""
         self._renewed = time.monotonic()
-        task.next = start
+        self._tell()
+
+    @property
+    def next(self) -> int:
+        """The offset of the next message to process: all below are, and of those above what is done ahead."""
+        return self.ahead.position
+
+    @property
+    def gap(self) -> Stretch | None:
+        """The first stretch that was set aside."""
+        return self.ahead.gap(self.head) if self.skips else None
 
     @property
     def where(self) -> tuple[str, int]:
@@ -62,6 +90,8 @@ class Place:
         """
         if self.bound is not None:
             messages = [message for message in messages if message.offset() < self.bound]
+        if self.ahead:
+            return [message for message in messages if not self.ahead.has(message.offset())]
         if not messages or messages[0].offset() >= self.next:
             return messages
         return [message for message in messages if message.offset() >= self.next]
@@ -70,7 +100,7 @@ class Place:
         """Process messages."""
         began = time.perf_counter()
         self.task.take(messages)
-        self.next = messages[-1].offset() + 1
+        self.passed(messages[-1].offset() + 1)
         self.busy += time.perf_counter() - began
         if self.bound is None:
             self.problem = ""
@@ -78,18 +108,39 @@ class Place:
     def put_aside(self, message: Any, error: Exception) -> None:
         """Make a dead letter of a message."""
         self.task.put_aside(message, error)
-        self.next = message.offset() + 1
+        self.passed(message.offset() + 1)
+
+    def passed(self, upto: int) -> None:
+        """All from where it was reading is done, up to there."""
+        self.ahead.passed(self.reading, upto)
+        self.reading = upto
+        self._tell()
+        self.changed = True
+
+    def close_gap(self, start: int, stop: int) -> None:
+        """Between the last message of a gap and its end there is none, but perhaps the end of a transaction."""
+        self.ahead.passed(start, stop)
+        self._tell()
+        self.changed = True
+
+    def read_from(self, offset: int) -> None:
+        """The next messages come from there, all of them."""
+        self.reading = offset
 
     def jump(self, offset: int) -> None:
         """Go on from there: somebody has said so."""
-        self.next = self.task.next = offset
+        self.ahead.jump(offset)
+        self.head = max(self.head, offset)
+        self._tell()
+        self.changed = True
 
     def snapshot(self) -> Snapshot | None:
         """What is to be stored since the last one; None if that is nothing. No row may wait."""
         now = time.monotonic()
-        if self.next == self._taken and now < self._renewed + RENEW:
+        if not self.changed and now < self._renewed + RENEW:
             return None
-        self._taken, self._renewed = self.next, now
+        self.changed, self._renewed = False, now
+        self.task.note = self.ahead.note()
         found = self.task.snapshot()
         held, self.held = self.held, []
         return Snapshot([*held, *found.changes], found.positions)
@@ -97,6 +148,9 @@ class Place:
     def read(self) -> Read:
         """What may be trimmed once the snapshot that was just taken is stored."""
         return Read(*self.where, self.next, dict(self.task.seen))
+
+    def _tell(self) -> None:
+        self.task.next = self.next
 
     def close(self) -> None:
         """Somebody else has it now, or will."""

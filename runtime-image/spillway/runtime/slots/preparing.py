@@ -19,13 +19,14 @@ import threading
 import time
 from typing import NamedTuple
 
-from confluent_kafka import OFFSET_BEGINNING, Message, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, Message, TopicPartition
 
+from spillway.controllers.ahead import Stretch
 from spillway.controllers.protocol import log
 from spillway.controllers.protocol.values import Partition
 from spillway.controllers.topics import Names
 from spillway.model.errors import SpillwayError
-from spillway.runtime import clients, failpoints
+from spillway.runtime import clients, commits, failpoints, task
 from spillway.runtime.clients import Access
 from spillway.runtime.commits import GoneError
 from spillway.runtime.programs import states
@@ -61,12 +62,13 @@ class Warmed(NamedTuple):
 
 
 class Finished(NamedTuple):
-    """A task with all that was committed."""
+    """A task with all that was committed; `done` is what of its input was processed ahead of its position."""
 
     partition: Partition
     epoch: int
     task: Task
     replicas: Replicas | None
+    done: tuple[Stretch, ...] = ()
 
 
 class Waits(NamedTuple):
@@ -96,6 +98,7 @@ class _Restore:
         self.missing = set(self.next)  # changelogs whose end was not seen yet
         self.wanted = False  # by `finish`
         self.told = False
+        self.done: tuple[Stretch, ...] = ()
 
 
 class Preparer:
@@ -112,6 +115,7 @@ class Preparer:
         self._restores: dict[tuple[Partition, int], _Restore] = {}
         self._replicas: dict[str, Replicas] = {}
         self._known: set[str] = set()
+        self._readers: dict[str, Consumer] = {}  # by segment; they read nothing but what is committed
         self._outputs = outputs
         self._waiting: dict[Partition, Want] = {}
         self._retry = 0.0
@@ -135,7 +139,8 @@ class Preparer:
         """End the thread; what is under way is dropped."""
         self._ends.set()
         self._thread.join()
-        self._consumer.close()
+        for consumer in (self._consumer, *self._readers.values()):
+            consumer.close()
 
     def _run(self) -> None:
         try:
@@ -206,10 +211,26 @@ class Preparer:
 
     def _finish(self, found: _Restore) -> None:
         """From here on the end of each changelog has to be seen anew."""
+        want, source = found.want, task.source_of(found.task.program)
+        if source is not None:  # readers of edges process nothing ahead, because they know positions alone
+            where = (found.task.topic, want.partition.number)
+            try:
+                found.done = commits.ahead(self._reader(want.partition.segment), [where]).get(where, ())
+            except KafkaException as error:
+                self._drop((want.partition, want.epoch))
+                self._waiting[want.partition] = want
+                problem = f"nobody tells what of {where[0]!r}, partition {where[1]}, is done: {error.args[0].str()}"
+                self.results.put(Waits(want.partition, want.epoch, problem))
+                return
         found.wanted, found.missing = True, set(found.next)
         self._unassign(found)
         self._assign(found)
         self._progress(found)
+
+    def _reader(self, segment: str) -> Consumer:
+        if segment not in self._readers:
+            self._readers[segment] = clients.reader(self._access, self._names.group(segment))
+        return self._readers[segment]
 
     def _read(self) -> None:
         if not self._restores:
@@ -251,7 +272,7 @@ class Preparer:
             self._drop((want.partition, want.epoch))
             found.task.restored()
             failpoints.reached("restored")
-            self.results.put(Finished(want.partition, want.epoch, found.task, found.replicas))
+            self.results.put(Finished(want.partition, want.epoch, found.task, found.replicas, found.done))
         elif not found.told:
             found.told = True
             failpoints.reached("restored ahead")

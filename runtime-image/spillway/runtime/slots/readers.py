@@ -21,6 +21,9 @@ class Readers:
 
     def __init__(self, access: Access, group: str) -> None:
         self.intake = Intake(access, group)
+        self._access, self._group = access, group
+        self._late: Intake | None = None
+        self._put_off: dict[Where, int] = {}  # and where to read on
         self._places: dict[Where, list[Place]] = {}
         self._followers: dict[Where, list[Replicas]] = {}
         self._followed: set[str] = set()  # programs whose replicas are followed
@@ -28,6 +31,27 @@ class Readers:
     def poll(self, seconds: float, most: int) -> dict[Where, list[Message]]:
         """What has come, by topic and partition."""
         return self.intake.poll(seconds, most)
+
+    @property
+    def late(self) -> Intake:
+        """A second consumer, for what waits until nothing else does: made when it is needed first."""
+        if self._late is None:
+            self._late = Intake(self._access, self._group)
+        return self._late
+
+    def lost(self) -> dict[Where, str]:
+        """What can't be read any more, and why; each is told once."""
+        found: dict[Where, str] = {}
+        for intake in (self.intake, self._late):
+            if intake is not None and intake.lost:
+                found, intake.lost = {**found, **intake.lost}, {}
+        return found
+
+    def end(self, where: Where) -> int | None:
+        """Where the log ends, as far as the last answer told."""
+        found = self.intake.end(*where)
+        late = self._late.end(*where) if self._late is not None else None
+        return late if found is None else max(found, late or 0)
 
     def at(self, where: Where) -> tuple[Place, ...]:
         """The places that read there."""
@@ -49,7 +73,9 @@ class Readers:
     def add(self, place: Place) -> None:
         """A place reads from where it stands."""
         self._places.setdefault(place.where, []).append(place)
-        self.intake.take(*place.where, place.next)
+        at = place.head if place.skips else place.next
+        place.read_from(at)
+        self.intake.take(*place.where, at)
 
     def add_replicas(self, program: str, replicas: Replicas) -> None:
         """From now on updates of a program's replicas come with all other messages."""
@@ -60,15 +86,59 @@ class Readers:
             self._followers.setdefault(where, []).append(replicas)
             self.intake.take(*where, at)
 
+    def places(self) -> tuple[Where, ...]:
+        """Where places read."""
+        return tuple(self._places)
+
+    def put_off(self, where: Where) -> None:
+        """It is not read for now."""
+        if (at := self.intake.drop(*where)) is not None:
+            self._put_off[where] = at
+
+    def turn_to(self, where: Where) -> None:
+        """Of what is put off, the late consumer reads this, and nothing else."""
+        for other in [one for one in self._put_off if one != where and self.late.reads(*one)]:
+            if (at := self.late.drop(*other)) is not None:
+                self._put_off[other] = at
+        if where in self._put_off and not self.late.reads(*where):
+            self.late.take(*where, self._put_off[where])
+
+    def bring_back(self, where: Where) -> None:
+        """From the next message on, it is read by the first consumer again."""
+        at = self._put_off.pop(where, None)
+        if at is not None:
+            self.intake.take(*where, max(at, self.late.drop(*where) or 0))
+
+    def also_from(self, where: Where, offset: int) -> None:
+        """The late consumer reads there too, from an offset on, unless it does already."""
+        if not self.late.reads(*where):
+            self.late.take(*where, offset)
+
+    def no_more(self, where: Where) -> None:
+        """The late consumer does not read there any more."""
+        if self._late is not None:
+            self._late.drop(*where)
+
+    def again(self, place: Place) -> None:
+        """The first consumer reads all that a place has not processed, if it reads there at all."""
+        self.no_more(place.where)
+        if place in self.at(place.where):
+            place.read_from(place.next)
+            self.intake.take(*place.where, place.next)
+
     def leave(self, place: Place) -> None:
         """A place reads no more; nor do we, unless somebody else here does."""
         readers = self._places[place.where]
         readers.remove(place)
         if not readers:
             del self._places[place.where]
+            self.no_more(place.where)
+            self._put_off.pop(place.where, None)
             if place.where not in self._followers:
                 self.intake.drop(*place.where)
 
     def close(self) -> None:
         """Read nothing any more."""
         self.intake.close()
+        if self._late is not None:
+            self._late.close()

@@ -44,13 +44,15 @@ def _place(life: Life, place: Place) -> telemetry.Place:
         working=place.working,
         position=place.next,
         committed=place.stored,
-        end=life.readers.intake.end(*place.where) if place.working else None,
+        end=life.readers.end(place.where) if place.working else None,
         busy=place.busy,
         rows=sum(len(store) for table in tables for store in table.stores),
         size=sum(store.size for table in tables for store in table.stores),
         took=place.took,
         late=sum(getattr(table, "late", 0) for table in tables),
         problem=place.problem,
+        done=place.ahead.count,
+        dropped=place.dropped,
     )
 
 

@@ -44,6 +44,7 @@ COUNTERS = (
     Family("spillway_timed_seconds", ("segment", "operator"), "How long those took.", "seconds"),
     Family("spillway_segment_busy_seconds", ("segment",), "Time of the slots that the segment took.", "worked"),
     Family("spillway_late_records", ("segment",), "Records too late for their window or retention; ignored.", "late"),
+    Family("spillway_dropped_records", ("segment",), "Late records that were left out, by policy.drop.", "dropped"),
     Family("spillway_within_bound", ("output",), "Records that left within the promised bound.", "within"),
     Family("spillway_dead_letters", (), "Records that were written to the topic of dead letters.", "letters"),
     Family("spillway_slot_busy_seconds", ("slot",), "Time in which the loop of the slot had work.", "busy"),

@@ -48,6 +48,7 @@ def _counts(report: Report, process: object) -> Iterator[tuple[Key, _Source, flo
         held = (*life, place.number, place.epoch)
         yield ("worked", place.segment), held, place.busy
         yield ("late", place.segment), held, place.late
+        yield ("dropped", place.segment), held, place.dropped
     for segment, flows in report.flows.items():
         for label, flow in flows.items():
             yield ("came", segment, label), life, flow.came
