@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 import fuzzing
 import laned
-from laned import Slot
+from laned import Slot, Stored
 from spillway.controllers import ahead
+from spillway.controllers.protocol.values import Partition
 from spillway.model.execution import Overload, Policy
 from spillway.model.streamjob import Spec
 from spillway.runtime.programs import cutting
@@ -50,7 +51,8 @@ def _programs(*names: str) -> list[Program]:
     return [program for program in made if program.name in names]
 
 
-FREE, SHARED, COUNTED = _programs("free"), _programs("free", "counted"), _programs("counted")
+FREE, COUNTED = _programs("free"), _programs("counted")
+SHARED, BOTH_FREE = _programs("free", "counted"), _programs("free", "other")
 
 
 def _chaos(slot: Slot, steps: int, *, deaths: float = 0.02, policies: tuple[Policy, ...] = ()) -> None:
@@ -83,12 +85,31 @@ def _wrong(slot: Slot) -> list[str]:
     return found
 
 
-@fuzzing.cases(60)
-@given(st.integers(0, 10**6), st.sampled_from([FREE, SHARED, COUNTED]), st.integers(1, 3))
+@fuzzing.cases(100)
+@given(st.integers(0, 10**6), st.sampled_from([FREE, COUNTED, SHARED, BOTH_FREE]), st.integers(1, 3))
 def test_each_record_is_processed_once_whoever_dies(seed: int, programs: list[Program], partitions: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         slot = Slot(programs, MOST, partitions, random.Random(seed), patch)  # noqa: S311 - dice of a test
         _chaos(slot, 300, policies=(KEEP, MOST))
+
+        assert _wrong(slot) == []
+
+
+@pytest.mark.parametrize("leaves", [None, 0, 1])
+def test_two_that_read_the_same_and_have_set_aside_different_stretches_each_get_theirs(leaves: int | None) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        slot = Slot(BOTH_FREE, MOST, 1, random.Random(1), patch)  # noqa: S311
+        slot.feed(0, 100)
+        offsets = [message.offset() for message in slot.logs["in", 0].messages]
+        for name, position, done in (("free", 40, (60, 80)), ("other", 10, (20, 90))):
+            outputs = [(at, 0.0) for at in offsets if at < position or done[0] <= at < done[1]]
+            slot.stored[Partition(name, 0)] = Stored(position, ahead.write(position, [done]), outputs)
+        slot.live()
+        for _ in range(4):
+            slot.step()
+        if leaves is not None:
+            slot.move(slot.places[leaves])
+        slot.finish()
 
         assert _wrong(slot) == []
 

@@ -130,10 +130,14 @@ class Slot:
         self._lanes.obey(policy, self.places)
 
     def move(self, place: Place) -> None:
-        """A partition goes, and comes back: as to another owner."""
+        """A partition goes, and comes back after a while: from another owner, who has done nothing."""
         self._readers.leave(place)
         self.commit(place)
         self.places.remove(place)
+        for _ in range(self.dice.choice((0, 5, 30))):
+            self.feed(place.partition.number, self.dice.choice((0, 3, 20)))
+            self.step()
+            self.now += self.dice.choice((0.0, 200.0))
         self._get(place.task.program, place.partition.number)
 
     def feed(self, number: int, count: int) -> None:

@@ -110,9 +110,8 @@ class Readers:
             self.intake.take(*where, max(at, self.late.drop(*where) or 0))
 
     def also_from(self, where: Where, offset: int) -> None:
-        """The late consumer reads there too, from an offset on, unless it does already."""
-        if not self.late.reads(*where):
-            self.late.take(*where, offset)
+        """The late consumer reads there too, from an offset on, or from further back."""
+        self.late.take(*where, offset)
 
     def no_more(self, where: Where) -> None:
         """The late consumer does not read there any more."""
@@ -130,6 +129,8 @@ class Readers:
         """A place reads no more; nor do we, unless somebody else here does."""
         readers = self._places[place.where]
         readers.remove(place)
+        if place.where not in self._put_off:
+            self.no_more(place.where)  # it was for this place, or is taken up again by another
         if not readers:
             del self._places[place.where]
             self.no_more(place.where)
