@@ -1,6 +1,6 @@
 """Have a real Prometheus read a real `spillway demo`, ask it what every dashboard and alert asks, and draw the answers.
 
-    python tools/watch_run.py [--seconds 90] [--pictures FOLDER] [--keep FOLDER]
+    python tools/watch_run.py [--seconds 90] [--pictures FOLDER] [--operator HOST:PORT]
 
 Fails where a query is refused, or has no answer though the demonstration must have given one. Grafana is not needed:
 panels are drawn as it would lay them out, in one picture for each dashboard. Everything runs on loopback, and ends.
@@ -36,8 +36,8 @@ JOB = {"namespace": "demo", "spillway_dev_job": "words"}
 EVERY = 2  # seconds between two scrapes, and two points of a graph
 RATE = "10s"  # for Grafana's $__rate_interval: four scrapes are in it, and one more
 # Panels that a demonstration on one machine leaves empty: Spark has no executors there but its own process, and the
-# operator doesn't run.
-EMPTY = {"spillway-operator": None, "spillway-job": {"executors", "executors needed"}}
+# operator doesn't run, unless somebody names one.
+EMPTY: dict[str, set[str] | None] = {"spillway-operator": None, "spillway-job": {"executors", "executors needed"}}
 
 
 class Answer(NamedTuple):
@@ -50,7 +50,8 @@ class Answer(NamedTuple):
 class Prometheus:
     """One, with the alerts of the chart, that reads what `follow` finds."""
 
-    def __init__(self, folder: pathlib.Path) -> None:
+    def __init__(self, folder: pathlib.Path, operator: str = "") -> None:
+        """It keeps its data in the folder, and reads an operator too where its address is given."""
         program = prometheus_programs.found("prometheus")
         if program is None:
             sys.exit(prometheus_programs.MISSING.format("prometheus"))
@@ -63,12 +64,17 @@ class Prometheus:
             "global": {"scrape_interval": every, "scrape_timeout": every, "evaluation_interval": every},
             "rule_files": [str(path) for path in sorted((CHART / "alerts").glob("*.yaml"))],
             "scrape_configs": [
-                {"job_name": "jobs", "file_sd_configs": [{"files": [str(self._targets)], "refresh_interval": "1s"}]}
+                {"job_name": "jobs", "file_sd_configs": [{"files": [str(self._targets)], "refresh_interval": "1s"}]},
+                {
+                    "job_name": "operator",
+                    "honor_labels": True,
+                    "static_configs": [{"targets": [operator] if operator else []}],
+                },
             ],
         }
         (folder / "prometheus.yaml").write_text(yaml.safe_dump(config))
         command = [
-            program, f"--config.file={folder}/prometheus.yaml", f"--storage.tsdb.path={folder}/data",
+            str(program), f"--config.file={folder}/prometheus.yaml", f"--storage.tsdb.path={folder}/data",
             f"--web.listen-address={ports.LOOPBACK}:{port}", "--log.level=warn",
         ]  # fmt: skip
         self._process = subprocess.Popen(command, cwd=folder)
@@ -118,7 +124,8 @@ def parts(folder: pathlib.Path) -> dict[str, str]:
 
 def run(seconds: float, folder: pathlib.Path, prometheus: Prometheus) -> tuple[float, float]:
     """A demonstration, read from its begin to its end, which are returned."""
-    command = [pathlib.Path(sys.executable).with_name("spillway"), "demo", "--seconds", str(seconds), "--keep", folder]
+    spillway = pathlib.Path(sys.executable).with_name("spillway")
+    command = [str(spillway), "demo", "--seconds", str(seconds), "--keep", str(folder)]
     demo = subprocess.Popen(command, cwd=folder)
     begin = 0.0
     try:
@@ -135,7 +142,8 @@ def run(seconds: float, folder: pathlib.Path, prometheus: Prometheus) -> tuple[f
         sys.exit(f"the demonstration ended with {demo.returncode}, and nothing of it was read")
     if demo.returncode:  # on a busy machine it may come to no verdict; what was told of it is there all the same
         print(f"the demonstration ended with {demo.returncode}: its own verdict is above")
-    return begin + 5, time.time()
+    # The load comes for as many seconds; what the verifier takes after that is not worth a picture.
+    return begin + 5, min(time.time() - 3, begin + seconds + 20)
 
 
 def panels(dashboard: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -166,12 +174,16 @@ def answered(prometheus: Prometheus, panel: dict[str, Any], begin: float, end: f
     return answers
 
 
-def judged(prometheus: Prometheus, begin: float, end: float, pictures: pathlib.Path | None) -> list[str]:
-    """What is wrong with dashboards and alerts."""
+def judged(
+    prometheus: Prometheus, begin: float, end: float, pictures: pathlib.Path | None, *, operator: bool = False
+) -> list[str]:
+    """What is wrong with dashboards and alerts; that of the `operator` too, if there was one."""
     wrong, asked = [], 0
     for path in sorted((CHART / "dashboards").glob("*.json")):
         dashboard = json.loads(path.read_text())
         may = EMPTY.get(dashboard["uid"], set())
+        if may is None and operator:
+            may = set()
         drawn = []
         for panel in panels(dashboard):
             name = f"{dashboard['title']}, {panel['title']}"
@@ -210,7 +222,7 @@ def judged(prometheus: Prometheus, begin: float, end: float, pictures: pathlib.P
 
 def _is_sparse(query: str) -> bool:
     """Whether no answer is one: failed records and decisions are told when there are some."""
-    return query.endswith("> 0") or "executors" in query
+    return query.endswith(("> 0", ">= 0")) or "executors" in query
 
 
 def main() -> None:
@@ -218,16 +230,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=90.0, help="of the demonstration")
     parser.add_argument("--pictures", type=pathlib.Path, help="draw each dashboard there")
+    parser.add_argument("--operator", default="", metavar="HOST:PORT", help="an operator that runs, to be read too")
     given = parser.parse_args()
     if given.pictures is not None:
         given.pictures.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="spillway-watch-", ignore_cleanup_errors=True) as name:
         folder = pathlib.Path(name)
-        prometheus = Prometheus(folder)
+        prometheus = Prometheus(folder, given.operator)
         try:
             (folder / "demo").mkdir()
             begin, end = run(given.seconds, folder / "demo", prometheus)
-            wrong = judged(prometheus, begin, end - 3, given.pictures)
+            wrong = judged(prometheus, begin, end, given.pictures, operator=bool(given.operator))
         finally:
             prometheus.end()
     for one in wrong:

@@ -52,7 +52,7 @@ def dashboard() -> builders.Dashboard:
         "Its work",
         graph("Passes", "Over StreamJobs, by how they ended.",
               Query("sum by (result) (rate(spillway_manager_passes_total[$__rate_interval]))", "{{result}}"),
-              unit="suffix:/s", stacked=True),
+              unit="suffix:/s", stacked=True, colours={"ok": GREEN, "error": RED}),
         graph("Time of a pass", "Half of them, and 99 % of them, take less.",
               Query(_took(0.5), "half"), Query(_took(0.99), "99 %"), unit="s"),
     )  # fmt: skip
