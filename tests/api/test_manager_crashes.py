@@ -20,7 +20,7 @@ import pytest
 import fake_driver
 import managed
 import observations
-from api_proxy import Answer, Proxy, Stopwatch
+from api_proxy import USER, Answer, Proxy, Stopwatch
 from fake_driver import FakeDriver
 from managed import Manager, Namespace, until
 from spillway.model.observation import Recommended, Slot
@@ -91,6 +91,8 @@ class Stage:
 def stage(client: ApiClient, driver: FakeDriver, tmp_path: Path) -> Iterator[Stage]:
     proxy = Proxy(client)
     with managed.namespace(client) as place, proxy.serving(tmp_path) as kubeconfig:
+        # From here on also: with the rights of the list, and no others.
+        place.allow(USER)
         found = Stage(place, proxy, kubeconfig, driver, tmp_path / "log")
         yield found
         if found.manager is not None and found.manager.process.poll() is None:

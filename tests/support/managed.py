@@ -17,6 +17,7 @@ import bad_manifests
 from api_client import ApiClient
 from spillway.cli import crds
 from spillway.local import ports
+from spillway.manager import permissions
 
 if TYPE_CHECKING:
     from api_server import ApiServer
@@ -73,6 +74,24 @@ class Namespace:
         status, stored = self.client.ask("POST", JOBS.format(self.name), job)
         assert status == 201, stored
         return stored
+
+    def allow(self, user: str) -> None:
+        """Somebody may do here what a manager has to, by the list that the chart's roles are compared with."""
+        wanted = (*permissions.PERMISSIONS, *permissions.OWN_PERMISSIONS)
+        rules = [{"apiGroups": [one.group], "resources": [one.resource], "verbs": list(one.verbs)} for one in wanted]
+        group = "rbac.authorization.k8s.io"
+        api = f"{group}/v1"
+        role = {"apiVersion": api, "kind": "Role", "metadata": {"name": user}, "rules": rules}
+        binding = {
+            "apiVersion": api,
+            "kind": "RoleBinding",
+            "metadata": {"name": user},
+            "roleRef": {"apiGroup": group, "kind": "Role", "name": user},
+            "subjects": [{"apiGroup": group, "kind": "User", "name": user}],
+        }
+        for plural, body in (("roles", role), ("rolebindings", binding)):
+            status, answer = self.client.ask("POST", f"/apis/{api}/namespaces/{self.name}/{plural}", body)
+            assert status == 201, answer
 
     def clear(self) -> None:
         """No job stays, whatever holds it: else its CRD could not be taken away."""
