@@ -6,9 +6,7 @@ each thing that a manager does with a job; the short one dies after every one in
 
 from __future__ import annotations
 
-import copy
 import json
-import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -148,6 +146,7 @@ def _scaled(stage: Stage) -> None:
     _tell(stage, 4, None, 1)
     place.run_pod("j-driver")
     stage.until("it grows", lambda: place.replicas() == 4 and stage.driver.seen.granted == 4)
+    place.set_status("j-worker", 4, 4)
     _tell(stage, 2, 4, 4)
     stage.until("the grant falls", lambda: stage.driver.seen.granted == 2)
     assert place.replicas() == 4, "workers that hold something were ended"
@@ -242,9 +241,13 @@ def test_a_manager_that_dies_after_every_request_ends_where_one_does_that_lives(
 
     assert stage.lives - lives >= 4, "nobody died"
     assert found == right
+    # What the comparison is there to catch: one thing less, and one that is otherwise.
+    stage.die()
+    stage.place.client.ask("DELETE", f"{managed.CHILDREN['Role'].format(stage.place.name)}/j-driver")
+    assert whole(stage.place) != right
 
 
-@pytest.mark.parametrize("scene", ["scale", "delete"])
+@pytest.mark.parametrize("scene", ["scale", pytest.param("delete", marks=pytest.mark.chaos)])
 def test_a_manager_that_dies_in_the_middle_is_followed_by_one_that_goes_on(stage: Stage, scene: str) -> None:
     right, changes = _played(stage, scene)
     stage.clear()
@@ -297,6 +300,7 @@ def test_a_manager_at_rest_asks_little(stage: Stage) -> None:
     assert watch.per_minute <= AT_REST
 
 
+@pytest.mark.chaos
 def test_an_api_server_that_refuses_everything_is_not_run_against(stage: Stage) -> None:
     stage.revive()
     stage.proxy.before = lambda *_: Answer(500, "no")
@@ -327,11 +331,3 @@ def test_a_manager_that_dies_at_any_request_ends_where_one_does_that_lives(
         if number < changes:  # what comes last need not come again
             assert stage.lives > lives, f"nobody died at request {number} of {changes}"
         stage.clear()
-
-
-def test_two_results_that_differ_are_told_apart(stage: Stage) -> None:
-    right, _ = _played(stage, "create")
-    wrong = copy.deepcopy(right)
-    wrong["StatefulSet j-worker"][1]["spec"]["replicas"] += 1
-    assert wrong != right
-    assert os.path.exists(stage.log)
