@@ -87,8 +87,13 @@ class Applier:
         return children.build(Built(shape, document, self._settings, state.uid, state.token, state.code_hash))
 
     async def _write_all(self, job: Job, keys: list[Key], made: Mapping[Key, Manifest], state: State) -> None:
-        refused = await asyncio.gather(*(self._write(job, key, made[key], state) for key in keys))
-        state.refusals += tuple(refusal for refusal in refused if refusal is not None)
+        # All are waited for, also where one fails: else what is left of them would go on beside the next pass.
+        writes = (self._write(job, key, made[key], state) for key in keys)
+        found = await asyncio.gather(*writes, return_exceptions=True)
+        state.refusals += tuple(refusal for refusal in found if isinstance(refusal, Refusal))
+        for error in found:
+            if isinstance(error, BaseException):
+                raise error
 
     async def _write(self, job: Job, key: Key, manifest: Manifest, state: State) -> Refusal | None:
         """One child; why it was refused, if it was."""

@@ -116,6 +116,9 @@ class World:
                     self.wake(job)
             for kind in (*self._listed, kinds.POD):
                 await self._refresh(cluster, kind, namespace)
+        # Late news of what is over leave nothing behind.
+        for job in [job for job in self._known if job not in self.jobs]:
+            del self._known[job]
 
     async def _refresh(self, cluster: Cluster, kind: Kind, namespace: str | None) -> None:
         before = {
