@@ -63,13 +63,13 @@ class Web:
                 web.get("/jobs/{namespace}/{job}/{path:.*}", self._driver),
             ]
         )
-        self._runner = web.AppRunner(application, access_log=None)
+        self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=2)
         self.port = 0
 
     async def start(self, host: str, port: int) -> None:
         """Listen. Raises OSError where nobody can."""
         await self._runner.setup()
-        site = web.TCPSite(self._runner, host, port, shutdown_timeout=2)
+        site = web.TCPSite(self._runner, host, port)
         await site.start()
         self.port = self._runner.addresses[0][1]
 
