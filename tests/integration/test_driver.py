@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -13,9 +13,12 @@ from driven import LINES, PARTITIONS, WIDTH, Job, Running, until
 from spillway.local.broker import Broker
 from spillway.model import observation
 from spillway.model.observation import MoveKind
+from spillway.model.streamjob import StreamJob
+from spillway.runtime.batch.jvm import Usage
+from spillway.runtime.batch.ranges import Order, Range, Result
 from spillway.runtime.driver import driver as driver_module
 from spillway.runtime.driver import leading, liveness, supply
-from spillway.runtime.driver.driver import DeposedError
+from spillway.runtime.driver.driver import Batches, DeposedError
 
 
 @pytest.fixture
@@ -153,6 +156,60 @@ def test_programs_change_where_they_can_and_go_back_where_slots_cant_run_them(jo
     assert "w0.0 can't run it" in driver.condition("Accepted").message
     until(lambda: driver.condition("RollOut").status)
     assert {p: slot.works[p] for p in third} == third
+
+
+def test_it_says_which_generation_of_the_manifest_it_has_read_last_and_whether_it_is_accepted(job: Job) -> None:
+    job.document["metadata"]["generation"] = 3
+    job.write()
+    job.topics()
+    driver = job.drive()
+    until(lambda: driver.told.plan and driver.told.generation == 3)
+
+    job.document["metadata"]["generation"] = 4
+    job.document["spec"]["operators"][2]["aggregate"]["values"] = ["max(word) as last"]
+    job.write()
+    until(lambda: driver.told.generation == 4)
+    assert driver.condition("Accepted").reason == "NotCompatible"
+
+
+class Far:
+    """A Spark whose executors are there at once, and that gets nothing done."""
+
+    usage = Usage(1, 1, 0.0)
+
+    def __init__(self, asked: StreamJob, count: int) -> None:
+        assert asked.spec.execution.executors.max == 4
+        self.executors: int | None = count
+
+    def run(self, _: Order, __: Sequence[Range]) -> list[Result]:
+        return []
+
+    def resize(self, count: int) -> None:
+        self.executors = count
+
+    def close(self) -> None:
+        """There is nothing to end."""
+
+
+def test_spark_has_as_many_executors_as_are_granted_and_the_driver_tells_how_many_are_needed(job: Job) -> None:
+    job.document["spec"]["execution"] = {"executors": {"min": 1, "max": 4}}
+    job.write()
+    job.topics()
+    driver = job.drive(Batches(Far, executors=True))
+    assert driver.told.recommended.executors == 1
+    assert "nothing runs in batches" in driver.told.recommended.sentence
+    until(lambda: driver.told.executors == 1)
+    driver.grant(1, 3)
+    until(lambda: driver.told.executors == 3)
+    driver.grant(2)  # of workers alone
+    driver.grant(2, 0)
+    until(lambda: driver.told.executors == 0 and "no executors are granted" in driver.told.standby.problem)
+    assert driver.told.standby.state == "off"
+    driver.grant(2, 2)
+    until(lambda: driver.told.executors == 2)
+    driver.end()
+    without = job.drive()
+    assert (without.told.executors, without.told.recommended.executors) == (None, None)
 
 
 class Everything(frozenset[str]):

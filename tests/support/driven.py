@@ -21,7 +21,7 @@ from spillway.model import kafka, observation
 from spillway.model.observation import Observation
 from spillway.runtime import admin, clients
 from spillway.runtime.clients import Access
-from spillway.runtime.driver.driver import Files
+from spillway.runtime.driver.driver import Batches, Files
 from spillway.runtime.driver.main import Process
 from standin import StandIn
 
@@ -42,9 +42,9 @@ def until(holds: Callable[[], Any], within: float = WITHIN) -> None:
 class Running:
     """A driver in a thread."""
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, batches: Batches | None = None) -> None:
         self._ended = threading.Event()
-        self.process = Process(Files(file), "127.0.0.1", 0, self._ended.is_set)
+        self.process = Process(Files(file), "127.0.0.1", 0, self._ended.is_set, batches)
         self.problem: BaseException | None = None
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
@@ -76,8 +76,9 @@ class Running:
     def condition(self, kind: str) -> observation.Condition:
         return next(one for one in self.told.conditions if one.type == kind)
 
-    def grant(self, workers: int) -> None:
-        assert self.ask("PUT", "/v1/grant", json.dumps({"version": 1, "workers": workers}))[0] == 200
+    def grant(self, workers: int, executors: int | None = None) -> None:
+        asked = json.dumps({"version": 1, "workers": workers, "executors": executors})
+        assert self.ask("PUT", "/v1/grant", asked)[0] == 200
 
     def end(self) -> None:
         self._ended.set()
@@ -123,8 +124,8 @@ class Job:
         until(lambda: topic not in client.list_topics(timeout=5).topics)
         self.broker.create_topic(topic, LINES + 1)
 
-    def drive(self) -> Running:
-        driver = Running(self.file)
+    def drive(self, batches: Batches | None = None) -> Running:
+        driver = Running(self.file, batches)
         self.started.append(driver)
         until(lambda: driver.told.leader)
         return driver

@@ -68,7 +68,6 @@ class Kubelet:
         scratch.mkdir()
         given = {one["name"]: one.get("value") or _field(one, name) for one in container["env"]}
         ours = {"PATH": os.environ["PATH"], "SPARK_HOME": str(Path(pyspark.__file__).parent), "HOME": str(scratch)}
-        ours["PYTHONPATH"] = str(TOP / "tests" / "support")
         if home := os.environ.get("JAVA_HOME"):
             ours["JAVA_HOME"] = home
         environment = {**given, **ours, "SPARK_LOCAL_DIRS": str(scratch), "TMPDIR": str(scratch)}

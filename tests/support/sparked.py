@@ -100,7 +100,9 @@ def _lives(process: int) -> bool:
 
 def _begin(site: Site, settings: dict[str, str]) -> int:
     logging.disable(logging.CRITICAL)  # what py4j says of a JVM that a test has killed
-    _spark.append(Spark(site, settings))
+    # Python workers import what tests give them to do.
+    ours = {"spark.executorEnv.PYTHONPATH": str(Path(__file__).parent)}
+    _spark.append(Spark(site, {**ours, **settings}))
     return os.getpid()
 
 

@@ -59,6 +59,7 @@ SETTINGS: Mapping[str, str] = {
     "spark.executor.heartbeatInterval": "5s",
     # There is always somebody else who can take a task: no data is anywhere near.
     "spark.locality.wait": "0s",
+    "spark.executor.syncLogLevel.enabled": "true",  # else they tell of each task
     "spark.scheduler.minRegisteredResourcesRatio": "0",  # whether there are enough is asked here
     # Whoever reaches the ports of the driver can't just call himself an executor.
     "spark.authenticate": "true",
@@ -117,7 +118,7 @@ class Pods:
         return {
             **SETTINGS,
             "spark.master": f"k8s://{pod.api}",
-            "spark.app.id": f"{name}-{unique}",
+            "spark.app.id": f"spillway-{unique}",  # a label: with the name of the job it could be too long
             # The address of the pod itself: no Service, and no DNS in the path.
             "spark.driver.host": pod.address,
             "spark.driver.bindAddress": pod.address,
@@ -127,7 +128,8 @@ class Pods:
             "spark.kubernetes.namespace": pod.namespace,
             "spark.kubernetes.authenticate.oauthTokenFile": str(pod.account / "token"),
             "spark.kubernetes.authenticate.caCertFile": str(pod.account / "ca.crt"),
-            # Executors are owned by it. Prefixes of names have 47 characters at the most, and a job's name has 40.
+            # Executors are owned by it. A job's name has up to 40 characters, so that names of pods have less than 63,
+            # and are their host names too.
             "spark.kubernetes.driver.pod.name": pod.name,
             "spark.kubernetes.executor.podNamePrefix": f"{name}-{unique[:6]}",
             **{f"spark.kubernetes.executor.label.{label}": value for label, value in self.labels.items()},
