@@ -13,7 +13,7 @@ import matplotlib as mpl
 
 mpl.use("Agg")
 
-from matplotlib import dates, ticker
+from matplotlib import dates, patches, ticker
 from matplotlib import pyplot as plots
 
 COLUMNS, ROW = 24, 0.27  # of a dashboard; inches of one of its rows
@@ -88,7 +88,7 @@ def shown(value: float, unit: str, decimals: int | None = None) -> str:
 
 
 def _words(config: dict[str, Any]) -> dict[float, tuple[str, str]]:
-    found = {}
+    found: dict[float, tuple[str, str]] = {}
     for mapping in config.get("mappings", []):
         found |= {float(value): (one["text"], _colour(one["color"])) for value, one in mapping["options"].items()}
     return found
@@ -132,7 +132,8 @@ def _graph(figure: Any, box: Any, inner: Any, panel: Any, answers: Any, span: An
     stacked = custom.get("stacking", {}).get("mode") == "normal"
     below: dict[float, float] = {}
     for number, (name, points) in enumerate(lines):
-        colour = fixed.get(name, f"C{number % 10}")
+        patterns = (colour for pattern, colour in fixed.items() if pattern[0] == "/" and re.search(pattern[1:-1], name))
+        colour = fixed.get(name) or next(patterns, f"C{number % 10}")
         times = [_time(at) for at, _ in points]
         values = [value for _, value in points]
         if custom.get("drawStyle") == "bars":
@@ -158,7 +159,7 @@ def _graph(figure: Any, box: Any, inner: Any, panel: Any, answers: Any, span: An
     axes.tick_params(labelsize=7, colors=INK, length=0)
     for side in axes.spines.values():
         side.set_visible(False)
-    axes.xaxis.set_major_formatter(dates.DateFormatter("%H:%M:%S"))
+    axes.xaxis.set_major_formatter(_clock())
     axes.xaxis.set_major_locator(ticker.MaxNLocator(6))
     axes.yaxis.set_major_locator(ticker.MaxNLocator(5))
     axes.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: shown(value, config["unit"])))
@@ -182,11 +183,11 @@ def _timeline(figure: Any, box: Any, inner: Any, panel: Any, answers: Any, span:
     axes.set_xlim(_time(span[0]), _time(span[1]))
     axes.set_ylim(-0.6, max(len(lines), 1) - 0.4)
     axes.xaxis_date()
-    axes.xaxis.set_major_formatter(dates.DateFormatter("%H:%M:%S"))
+    axes.xaxis.set_major_formatter(_clock())
     axes.tick_params(labelsize=7, colors=INK, length=0)
     for side in axes.spines.values():
         side.set_visible(False)
-    marks = [plots.Rectangle((0, 0), 1, 1, color=colour) for _, colour in words.values()]
+    marks = [patches.Rectangle((0, 0), 1, 1, color=colour) for _, colour in words.values()]
     axes.legend(
         marks,
         [text for text, _ in words.values()],
@@ -228,4 +229,8 @@ def _sheet(figure: Any, box: Any, inner: Any, panel: Any, answers: Any, span: An
 
 
 def _time(at: float) -> Any:
-    return dates.date2num(datetime.datetime.fromtimestamp(at, datetime.UTC))
+    return dates.date2num(datetime.datetime.fromtimestamp(at, datetime.UTC))  # type: ignore[no-untyped-call]
+
+
+def _clock() -> Any:
+    return dates.DateFormatter("%H:%M:%S")  # type: ignore[no-untyped-call]
