@@ -13,7 +13,7 @@ import yaml
 from spillway.controllers import acceptance
 
 TOP = Path(__file__).parents[2]
-PAGES = sorted([*TOP.glob("*.md"), *(TOP / "docs").rglob("*.md")])
+PAGES = sorted([*TOP.glob("*.md"), *(TOP / "docs").rglob("*.md"), *(TOP / "charts").rglob("*.md")])
 LINK = re.compile(r"\[[^\]]*\]\(([^)#]+)(?:#[^)]*)?\)")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 

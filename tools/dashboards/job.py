@@ -5,7 +5,7 @@ from __future__ import annotations
 from grafana_foundation_sdk.builders import dashboard as builders
 
 from dashboards import parts
-from dashboards.jobs import BUDGET, HOUR_BURN, QUANTILE, READY
+from dashboards.jobs import BUDGET, HOUR_BURN, LEFT, QUANTILE, READY
 from dashboards.parts import BLUE, GREEN, GREY, ORANGE, RED, YELLOW, YES, Query, figure, graph, of, rate, timeline
 
 BOUND = f"max({of('spillway_latency_bound_seconds')})"
@@ -38,7 +38,7 @@ def dashboard() -> builders.Dashboard:
         figure("In time", "Share of the records within the bound, over the time range of the dashboard.",
                Query(parts.in_time("$__range")), "percentunit", plain=True, span=3, decimals=2),
         figure("Budget left", "Of what may be late, over the time range of the dashboard.", Query(BUDGET),
-               "percentunit", plain=True, span=4, decimals=0, steps=[(None, RED), (0, YELLOW), (0.3, GREEN)]),
+               "percentunit", plain=True, span=4, decimals=0, steps=LEFT),
         figure("Burn", "1 uses up exactly what may be late; over an hour.", Query(HOUR_BURN), span=4, decimals=1,
                steps=[(None, GREEN), (1, YELLOW), (6, RED)]),
         figure("Dead letters", "Records that could not be processed, over the time range of the dashboard.",
@@ -64,8 +64,9 @@ def dashboard() -> builders.Dashboard:
         graph("Records into operators", "Of those that run record by record; slots count nothing of batches.",
               Query(rate("spillway_records_in_total", "by (operator)"), "{{operator}}"), unit="suffix:/s"),
         graph("Trouble", "Records that could not be processed, or came too late for their window.",
-              Query(rate("spillway_record_errors_total", "by (operator)"), "{{operator}} failed"),
-              Query(rate("spillway_late_records_total", "by (segment)"), "{{segment}} too late"), unit="suffix:/s"),
+              Query(rate("spillway_record_errors_total", "by (operator)") + " > 0", "{{operator}} failed"),
+              Query(rate("spillway_late_records_total", "by (segment)") + " > 0", "{{segment}} too late"),
+              unit="suffix:/s"),
     )  # fmt: skip
     parts.row(
         made,
@@ -77,7 +78,7 @@ def dashboard() -> builders.Dashboard:
               Query(f"{parts.gone_up('spillway_moves_total', 'by (kind)', window='$__rate_interval')} > 0", "{{kind}}"),
               bars=True, colours={"switch": ORANGE, "resize": BLUE, "takeover": RED, "start": GREY}),
         graph("Pauses", "For how long nobody had a partition that changed hands: 99 % of them less.",
-              Query(f"histogram_quantile(0.99, {PAUSES})", "{{kind}}"), unit="s"),
+              Query(f"histogram_quantile(0.99, {PAUSES}) >= 0", "{{kind}}"), unit="s"),
         graph("Time for a record", "In each operator, of 1 record in 64: what a record costs where it goes record by"
               " record.", Query(PER_RECORD, "{{operator}}"), unit="s"),
         graph("Batches", "What the last batch of each segment took, and how long it is from one to the next.",
@@ -86,6 +87,9 @@ def dashboard() -> builders.Dashboard:
         graph("Sizes", "Records in a frame of the edges of a segment, and in its last batch.",
               Query(f"max by (segment) ({of('spillway_segment_frame_records')})", "{{segment}} frame"),
               Query(f"max by (segment) ({of('spillway_batch_records')})", "{{segment}} batch")),
+        graph("What batches could do", "Records per second, as measured, against those that arrive.",
+              Query(f"max by (segment) ({of('spillway_batch_capacity')})", "{{segment}} in batches"),
+              Query(f"max({of('spillway_arrival_rate')})", "arrive"), unit="suffix:/s"),
     )  # fmt: skip
     parts.row(
         made,

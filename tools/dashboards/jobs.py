@@ -9,7 +9,8 @@ from dashboards.parts import BY_JOB, GREEN, RED, YELLOW, YES, Column, Query, fig
 
 LINK = "/d/spillway-job?${datasource:queryparam}&var-namespace=${__data.fields.namespace}&var-job=${__value.raw}"
 QUANTILE = f"max {BY_JOB} ({of('spillway_latency_quantile')})"
-BUDGET = f"1 - (1 - {parts.in_time('$__range')}) / (1 - {QUANTILE})"
+BUDGET = f"clamp_min(1 - (1 - {parts.in_time('$__range')}) / (1 - {QUANTILE}), 0)"  # how much too fast, the burn says
+LEFT = [(None, RED), (0.001, YELLOW), (0.3, GREEN)]
 HOUR_BURN = parts.burn("1h")
 SLOTS = f"max {BY_JOB} ({of('spillway_slots', parts.HEARD)})"
 EXECUTORS = f"max {BY_JOB} ({of('spillway_executors')})"
@@ -49,11 +50,11 @@ def dashboard() -> builders.Dashboard:
             Column(f"max {BY_JOB} ({of('spillway_latency_bound_seconds')})", "bound", "s", 2),
             Column(QUANTILE, "promised", "percentunit", 2),
             Column(parts.in_time("$__range"), "in time", "percentunit", 2),
-            Column(BUDGET, "budget left", "percentunit", 0, steps=[(None, RED), (0, YELLOW), (0.3, GREEN)]),
+            Column(BUDGET, "budget left", "percentunit", 0, steps=LEFT),
             Column(HOUR_BURN, "burn, 1 h", "short", 1, steps=[(None, GREEN), (1, YELLOW), (6, RED)]),
             Column(f"sum {BY_JOB} ({of('spillway_arrival_rate')})", "in", "suffix:/s"),
             Column(LAG, "lag"),
-            Column(IN_BATCHES, "segments in batches"),
+            Column(IN_BATCHES, "in batches"),
             Column(SLOTS, "slots"),
             Column(EXECUTORS, "executors"),
             Column(parts.gone_up("spillway_switch_decisions_total"), "switches"),

@@ -85,7 +85,7 @@ def figure(title: str, says: str, query: Query, unit: str = "short", **more: Any
 
 
 def graph(title: str, says: str, *lines: Query, unit: str = "short", **more: Any) -> timeseries.Panel:
-    """Lines over time; `stacked` ones are added up, `bars` are counts of their moments, `colours` go by legend."""
+    """Lines over time; `stacked` ones are added up, `bars` count; `colours` go by legend or /pattern/."""
     panel: timeseries.Panel = _common(timeseries.Panel(), title, says, unit, more)
     panel.height(8).span(more.get("span", WHOLE // 2)).min(0)
     panel.line_width(1).fill_opacity(60 if more.get("stacked") or more.get("bars") else 8)
@@ -98,7 +98,8 @@ def graph(title: str, says: str, *lines: Query, unit: str = "short", **more: Any
     panel.tooltip(common.VizTooltipOptions().mode(looks.TooltipDisplayMode.MULTI).sort(looks.SortOrder.DESCENDING))
     for name, colour in more.get("colours", {}).items():
         fixed = {"mode": "fixed", "fixedColor": colour}
-        panel.override_by_name(name, [models.DynamicConfigValue("color", fixed)])
+        override = panel.override_by_regexp if name.startswith("/") else panel.override_by_name
+        override(name, [models.DynamicConfigValue("color", fixed)])
     for number, line in enumerate(lines):
         panel.with_target(_target(number, line))
     return panel
