@@ -12,6 +12,7 @@ import typer.core
 from spillway.cli import main as cli
 from spillway.controllers import reference as controllers
 from spillway.expressions import reference as expressions
+from spillway.manager import reference as manager
 from spillway.model import reference as model
 from spillway.runtime import reference as runtime
 
@@ -26,7 +27,7 @@ def pages() -> dict[str, str]:
         "decisions.md": controllers.decisions(),
         "expressions.md": expressions.expression_reference(),
         "commands.md": commands(),
-        "metrics.md": runtime.metrics(),
+        "metrics.md": runtime.metrics() + manager.metrics(),
     }
 
 

@@ -104,7 +104,7 @@ class Namespace:
 
     def children(self, name: str = "j") -> dict[tuple[str, str], dict[str, Any]]:
         """All that is marked for a job."""
-        found = {}
+        found: dict[tuple[str, str], dict[str, Any]] = {}
         for kind, path in CHILDREN.items():
             _, listed = self.client.ask("GET", f"{path.format(self.name)}?labelSelector=spillway.dev/job={name}")
             found |= {(kind, item["metadata"]["name"]): item for item in listed["items"]}

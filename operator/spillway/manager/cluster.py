@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import urllib.parse
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, Protocol
@@ -91,7 +92,8 @@ class ApiServer:
             config.load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
         except config.ConfigException:
             try:
-                await config.load_kube_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
+                named = os.environ.get("KUBECONFIG")  # as it is now: the client looked when it was imported
+                await config.load_kube_config(config_file=named, client_configuration=configuration)  # type: ignore[no-untyped-call]
             except config.ConfigException as error:
                 message = f"no Kubernetes cluster is named, neither by a pod's account nor by a kubeconfig: {error}"
                 raise UnreachableError(message) from error
@@ -121,7 +123,7 @@ class ApiServer:
     async def apply(self, kind: Kind, manifest: Object, part: str | None = None) -> Object:
         """Write what we own of it."""
         metadata = manifest["metadata"]
-        path = kind.path(metadata["namespace"], metadata["name"], part)
+        path = kind.path(metadata.get("namespace"), metadata["name"], part)
         asked = {"fieldManager": FIELD_MANAGER, "force": "true", "fieldValidation": "Strict"}
         return await self._ask("PATCH", kind, path, asked, manifest, APPLY)
 

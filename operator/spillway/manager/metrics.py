@@ -13,6 +13,21 @@ from spillway.model.status import ConditionStatus, ConditionType, Status
 # Seconds. A pass that asks nothing takes one millisecond, one that makes a job half a second.
 _BUCKETS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30)
 _OF_JOB = ("namespace", "job")
+# Labels by the name of the metric.
+LABELS: dict[str, tuple[str, ...]] = {
+    "spillway_manager_passes": ("result",),
+    "spillway_manager_pass_seconds": (),
+    "spillway_manager_errors": ("kind",),
+    "spillway_manager_requests": ("verb", "resource", "code"),
+    "spillway_manager_last_pass_age_seconds": (),
+    "spillway_manager_jobs": (),
+    "spillway_manager_leading": (),
+    "spillway_manager_epoch": (),
+    "spillway_job_condition": (*_OF_JOB, "type"),
+    "spillway_job_workers_wanted": _OF_JOB,
+    "spillway_job_workers_present": _OF_JOB,
+    "spillway_job_operators_in_batch": _OF_JOB,
+}
 _VALUES = {ConditionStatus.TRUE: 1, ConditionStatus.FALSE: 0, ConditionStatus.UNKNOWN: -1}
 
 
@@ -22,48 +37,41 @@ class Metrics:
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         self._passes = Counter(
-            "spillway_manager_passes", "Passes over jobs, by how they ended.", ["result"], registry=self.registry
+            *self._of("spillway_manager_passes", "Passes over jobs, by how they ended."), registry=self.registry
         )
         self._seconds = Histogram(
-            "spillway_manager_pass_seconds", "How long good passes took.", buckets=_BUCKETS, registry=self.registry
+            *self._of("spillway_manager_pass_seconds", "How long good passes took."),
+            buckets=_BUCKETS,
+            registry=self.registry,
         )
         self._errors = Counter(
-            "spillway_manager_errors", "Passes that failed, by the kind of error.", ["kind"], registry=self.registry
+            *self._of("spillway_manager_errors", "Passes that failed, by the kind of error."), registry=self.registry
         )
-        self._requests = Counter(
-            "spillway_manager_requests",
-            "Requests to the API server, by verb, resource and code of the answer; 0 for none.",
-            ["verb", "resource", "code"],
-            registry=self.registry,
+        what = "Requests to the API server, by verb, resource and code of the answer; 0 for none."
+        self._requests = Counter(*self._of("spillway_manager_requests", what), registry=self.registry)
+        what = "Time since a pass over any job ended."
+        self._age = Gauge(*self._of("spillway_manager_last_pass_age_seconds", what), registry=self.registry)
+        self._jobs = Gauge(*self._of("spillway_manager_jobs", "Jobs that are kept."), registry=self.registry)
+        self._leading = Gauge(
+            *self._of("spillway_manager_leading", "1 while this process has the lease."), registry=self.registry
         )
-        self._age = Gauge(
-            "spillway_manager_last_pass_age_seconds",
-            "Time since a pass over any job ended.",
-            registry=self.registry,
-        )
-        self._jobs = Gauge("spillway_manager_jobs", "Jobs that are kept.", registry=self.registry)
-        self._leading = Gauge("spillway_manager_leading", "1 while this process has the lease.", registry=self.registry)
-        self._epoch = Gauge(
-            "spillway_manager_epoch", "How often the lease has changed hands, up to ours.", registry=self.registry
-        )
+        what = "How often the lease has changed hands, up to ours."
+        self._epoch = Gauge(*self._of("spillway_manager_epoch", what), registry=self.registry)
         self._conditions = Gauge(
-            "spillway_job_condition",
-            "Conditions of a job, as its status has them: 1 true, 0 false, -1 unknown.",
-            [*_OF_JOB, "type"],
-            registry=self.registry,
+            *self._of("spillway_job_condition", "Conditions of a job, as its status has them."), registry=self.registry
         )
         self._wanted = Gauge(
-            "spillway_job_workers_wanted", "Workers that a job should have.", _OF_JOB, registry=self.registry
+            *self._of("spillway_job_workers_wanted", "Workers that a job should have."), registry=self.registry
         )
         self._present = Gauge(
-            "spillway_job_workers_present", "Workers of a job that are ready.", _OF_JOB, registry=self.registry
+            *self._of("spillway_job_workers_present", "Workers of a job that are ready."), registry=self.registry
         )
-        self._batch = Gauge(
-            "spillway_job_operators_in_batch",
-            "Operators of a job that run in batches.",
-            _OF_JOB,
-            registry=self.registry,
-        )
+        what = "Operators of a job that run in batches."
+        self._batch = Gauge(*self._of("spillway_job_operators_in_batch", what), registry=self.registry)
+
+    @staticmethod
+    def _of(name: str, what: str) -> tuple[str, str, tuple[str, ...]]:
+        return name, what, LABELS[name]
 
     def watch(self, finished: Callable[[], float], count: Callable[[], int]) -> None:
         """From now on tell how long ago a pass was, and how many jobs there are."""

@@ -47,7 +47,7 @@ def _spec(built: Built, component: str, replicas: int, template: Manifest) -> Ma
         "replicas": replicas,
         "revisionHistoryLimit": HISTORY,
         "selector": {"matchLabels": built.selector(component)},
-        # In order, a pod that never became ready (an image that is nowhere) is not replaced by one of a better template.
+        # In order, a pod that never became ready (its image is nowhere) is not replaced by one of a better template.
         "podManagementPolicy": "Parallel",
         "updateStrategy": {"type": "RollingUpdate"},
         "template": template,
