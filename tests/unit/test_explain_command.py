@@ -194,6 +194,7 @@ def test_what_somebody_should_see_to_is_named() -> None:
     ("standby", "said"),
     [
         (Standby(StandbyState.OFF), "off: no segment may run in batches, or pyspark is not installed"),
+        (Standby(StandbyState.OFF, "no executors are granted"), "off: no executors are granted"),
         (Standby(StandbyState.STARTING), "starting; batches can begin when it is warm"),
         (Standby(StandbyState.FAILED, "no Java; install one"), "failed: no Java; install one"),
         (Standby(StandbyState.WARM, "", 7.0, 610 * 2**20, 0.02), "warm, so batches can begin at once (610 MiB, 2 %"),

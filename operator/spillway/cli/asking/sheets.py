@@ -190,7 +190,8 @@ def _standby(standby: Standby) -> Text:
             return Text("starting; batches can begin when it is warm", "yellow")
         case StandbyState.FAILED:
             return Text(terminal.clean(f"failed: {standby.problem}"), "yellow")
-    return Text("off: no segment may run in batches, or pyspark is not installed", "dim")
+    why = terminal.clean(standby.problem) or "no segment may run in batches, or pyspark is not installed"
+    return Text(f"off: {why}", "dim")
 
 
 def _cause(sentence: str) -> str:

@@ -59,7 +59,6 @@ SETTINGS: Mapping[str, str] = {
     "spark.executor.heartbeatInterval": "5s",
     # There is always somebody else who can take a task: no data is anywhere near.
     "spark.locality.wait": "0s",
-    "spark.executor.syncLogLevel.enabled": "true",  # else they tell of each task
     "spark.scheduler.minRegisteredResourcesRatio": "0",  # whether there are enough is asked here
     # Whoever reaches the ports of the driver can't just call himself an executor.
     "spark.authenticate": "true",
