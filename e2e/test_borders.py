@@ -36,7 +36,7 @@ def test_two_jobs_of_one_name_in_two_namespaces_do_not_meet(make_space: Callable
     found = []
     for job in jobs:
         results = Results(job.output)
-        results.until_more(30)
+        results.until_any(30)
         while results.read(1.0):
             pass
         found.append({key: row["n"] for key, row in results.latest.items()})

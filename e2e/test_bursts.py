@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from jobs import HEAD, Job, word_count
+from jobs import HEAD, MODEST, Job, word_count
 from loads import Feeder, Results, assert_right, judge
 from spaces import Space, until
 from spillway.model.observation import MoveKind, Observation, Segment
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.timeout(900)
 def job(space: Space) -> Job:
     execution: dict[str, Any] = {
         "workers": {"min": 1, "max": 2, "podTemplate": SMALL},
-        "executors": {"min": 1, "max": 1, "memory": "512Mi"},
+        "executors": {"min": 1, "max": 1, "memory": "512Mi", "podTemplate": MODEST},
     }
     document = word_count(space, **execution)
     document["spec"]["policy"] = {"cooldown": "10s", "scaleDownDelay": "30s"}

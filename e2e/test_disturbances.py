@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from cluster import kind, release
-from jobs import Job, word_count
+from jobs import MODEST, Job, word_count
 from loads import Feeder, Results, assert_right, judge
 from spaces import Space, until
 
@@ -38,7 +38,7 @@ class Steady:
 
 @pytest.fixture(scope="module")
 def steady(shared_space: Space) -> Iterator[Steady]:
-    job = Job(shared_space, word_count(shared_space, workers={"min": 2, "max": 2}))
+    job = Job(shared_space, word_count(shared_space, workers={"min": 2, "max": 2, "podTemplate": MODEST}))
     job.until_ready()
     found = Steady(job)
     found.feeder.pour(RATE)

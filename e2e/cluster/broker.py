@@ -83,6 +83,8 @@ def _properties() -> str:
         "inter.broker.listener.name": "INSIDE",
         "controller.listener.names": "CONTROLLER",
         "log.dirs": "/var/lib/kafka/data",
+        # Nobody waits for a new start here; but on a node that is busy for seconds it must not be taken for dead.
+        "broker.session.timeout.ms": "30000",
     }
     return "".join(f"{name}={value}\n" for name, value in of_pod.items())
 

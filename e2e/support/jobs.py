@@ -15,6 +15,9 @@ from cluster.shell import ClusterError
 from spaces import Space, until
 from spillway.model.observation import Observation
 
+# Half of a node of two cores is asked for by Kubernetes itself, so jobs of tests ask for little of the rest.
+MODEST = {"spec": {"containers": [{"name": "main", "resources": {"requests": {"cpu": "50m"}}}]}}
+NONE = {"min": 0, "max": 0}
 HEAD = "words"  # the segment of word count that may run in batches
 # Seconds until a job has its first pods, and these a leader and owners: 10 to 15 on an idle machine with two cores, of
 # which Python's start in four processes takes most.
@@ -39,7 +42,7 @@ def word_count(space: Space, name: str = "counts", **execution: Any) -> dict[str
                 {"name": "counts", "input": "real-words", "aggregate": {"by": ["word"], "values": ["count(*) as n"]}},
             ],
             "outputs": [{"name": "result", "input": "counts", "topic": counts}],
-            "execution": {"workers": {"min": 1, "max": 2}, "executors": {"min": 0, "max": 0}, **execution},
+            "execution": {"workers": {"min": 1, "max": 2, "podTemplate": MODEST}, "executors": NONE, **execution},
         },
     }  # fmt: skip
 

@@ -88,14 +88,19 @@ class Results:
         self.count += len(messages)
         return len(messages)
 
+    def until_any(self, seconds: float) -> float:
+        """Wait until something came out; the time at which it was seen."""
+        deadline = time.monotonic() + seconds
+        while not (self.count or self.read()):
+            assert time.monotonic() < deadline, f"nothing came out within {seconds:.0f} s"
+        return time.time()
+
     def until_more(self, seconds: float) -> float:
         """Wait for something that is not there yet; the time at which it was seen."""
         while self.read():
             pass
-        deadline = time.monotonic() + seconds
-        while not self.read():
-            assert time.monotonic() < deadline, f"nothing came out within {seconds:.0f} s"
-        return time.time()
+        self.count = 0
+        return self.until_any(seconds)
 
     def close(self) -> None:
         """Leave Kafka."""

@@ -19,6 +19,7 @@ from cluster.shell import ClusterError
 
 T = TypeVar("T")
 
+OURS = {"spillway.dev/e2e": "true"}  # a run that was ended hard leaves some behind
 RESTRICTED = {"pod-security.kubernetes.io/enforce": "restricted"}
 LOOKS = 0.25  # seconds between two looks
 # What a job may consist of; `kubectl get all` leaves half of it out.
@@ -56,7 +57,8 @@ class Space:
     def __init__(self, name: str, labels: Mapping[str, str]) -> None:
         self.name = name
         self._admin = AdminClient({"bootstrap.servers": broker.OUTSIDE, "log_level": 0})
-        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": dict(labels)}}
+        metadata = {"name": name, "labels": {**labels, **OURS}}
+        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
         kind.kubectl("create", "--filename=-", given=json.dumps(namespace))
 
     def kubectl(self, *arguments: str, given: str | None = None, seconds: float = 120.0) -> str:
@@ -114,6 +116,15 @@ def opened(prefix: str, labels: Mapping[str, str] = RESTRICTED) -> Iterator[Spac
         yield space
     finally:
         space.close()
+
+
+def clear() -> None:
+    """Have the namespaces removed that a run before left behind."""
+    chosen = ",".join(f"{name}={value}" for name, value in OURS.items())
+    for name in kind.kubectl("get", "namespaces", f"--selector={chosen}", "--output=name").split():
+        with contextlib.suppress(ClusterError):
+            kind.kubectl("delete", "streamjobs", "--all", f"--namespace={name.partition('/')[2]}", "--wait=false")
+        kind.kubectl("delete", name, "--wait=false")
 
 
 def bundle(spaces: list[Space], folder: Path) -> None:

@@ -28,7 +28,6 @@ def workers(built: Built) -> Manifest:
         names.WANTED_EXECUTORS: str(built.shape.executors),
     }
     spec = _spec(built, names.WORKER, built.shape.replicas, pods.worker(built))
-    spec["podManagementPolicy"] = "Parallel"
     return {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": metadata, "spec": spec}
 
 
@@ -48,6 +47,8 @@ def _spec(built: Built, component: str, replicas: int, template: Manifest) -> Ma
         "replicas": replicas,
         "revisionHistoryLimit": HISTORY,
         "selector": {"matchLabels": built.selector(component)},
+        # In order, a pod that never became ready (its image is nowhere) is not replaced by one of a better template.
+        "podManagementPolicy": "Parallel",
         "updateStrategy": {"type": "RollingUpdate"},
         "template": template,
     }
