@@ -24,6 +24,8 @@ from spillway.runtime.driver.metrics import Collector
 from spillway.runtime.driver.recording import Recorder
 from spillway.runtime.driver.reporting import Board, View
 from spillway.runtime.driver.switches import Switched
+from spillway.runtime.telemetry import Ages
+from spillway.runtime.worker import metrics as worker_metrics
 
 P = Partition("counts", 3)
 A, B = Owner("w0.0", 1), Owner("w1.0", 1)
@@ -58,7 +60,12 @@ def told() -> dict[str, Metric]:
         switched = Switched(switches.Reason.ORDERED, "asked for", ("words",), to)
         recorder.record("switching", switched, 0.0, (str(number),), switched.more)
     journal = _journal(0.01)
-    view = View(seen, log.State(), {}, {}, journal.counts, 0.0, recorder.switches, journal.pauses)
+    latency = Ages(500.0)
+    latency.add(100.0, 8)
+    latency.add(900.0, 2)
+    view = View(
+        seen, log.State(), {}, {}, journal.counts, 0.0, recorder.switches, journal.pauses, {"result": latency.read()}
+    )
     registry = CollectorRegistry()
     registry.register(Collector(Board(view)))
     return {family.name: family for family in text_string_to_metric_families(generate_latest(registry).decode())}
@@ -117,13 +124,21 @@ def test_pauses_of_moves_are_a_histogram_in_seconds(told: dict[str, Metric]) -> 
     assert _samples(told["spillway_moves"], "_total")["resize",] == 1
 
 
+def test_what_batches_write_counts_for_the_promise_under_the_names_that_workers_use(told: dict[str, Metric]) -> None:
+    names = {family.name for family in (worker_metrics.LATENCY, worker_metrics.WITHIN)}
+    assert names <= told.keys()
+    assert _samples(told["spillway_within_bound"], "_total") == {("result",): 8}
+    assert _samples(told["spillway_latency_seconds"], "_count") == {("result",): 10}
+    assert _samples(told["spillway_latency_seconds"], "_sum") == {("result",): pytest.approx(2.6)}
+
+
 def test_a_pause_beyond_the_last_bucket_is_counted_too() -> None:
     counts, total = _journal(20.0).pauses[MoveKind.RESIZE]
     assert (counts[-1], sum(counts), total) == (1, 1, 40.0)
 
 
 def test_only_the_metrics_of_the_reference_are_told_with_their_labels(told: dict[str, Metric]) -> None:
-    families = {family.name: family for family in (*metrics.COUNTERS, metrics.PAUSE, *metrics.GAUGES)}
+    families = {family.name: family for family in (*metrics.COUNTERS, metrics.PAUSE, metrics.LATENCY, *metrics.GAUGES)}
 
     assert told.keys() == families.keys()
     for name, family in families.items():

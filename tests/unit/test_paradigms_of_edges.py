@@ -19,6 +19,7 @@ from spillway.model.operators import Paradigm
 from spillway.runtime import task
 from spillway.runtime.driver import paradigms
 from spillway.runtime.driver.observing import Seen, Work
+from spillway.runtime.driver.outcomes import Outcomes
 from spillway.runtime.driver.paradigms import Paradigms
 from spillway.runtime.programs import cutting
 from spillway.runtime.programs.program import Program
@@ -62,6 +63,7 @@ class Batching:
         self.position = position
         self.standby = SimpleNamespace(runner=None, want=lambda _: None, measure=lambda: None)
         self.lasts: dict[str, Any] = {}
+        self.outcomes = Outcomes(500.0)
 
     def can(self, *_: Any) -> str:
         return ""

@@ -66,6 +66,7 @@ def dashboard() -> builders.Dashboard:
         graph("Trouble", "Records that could not be processed, or came too late for their window.",
               Query(rate("spillway_record_errors_total", "by (operator)") + " > 0", "{{operator}} failed"),
               Query(rate("spillway_late_records_total", "by (segment)") + " > 0", "{{segment}} too late"),
+              Query(rate("spillway_dropped_records_total", "by (segment)") + " > 0", "{{segment}} dropped"),
               unit="suffix:/s"),
     )  # fmt: skip
     parts.row(

@@ -33,7 +33,7 @@ def metrics() -> str:
         "## Driver\n",
         "What nobody knows has no sample: a rate before there were two reports, the need before it was measured.\n",
         f"### Counters\n\n{_table(_counted(driver.COUNTERS))}",
-        f"### Histogram\n\n{_table([driver.PAUSE])}",
+        f"### Histograms\n\n{_table([driver.PAUSE, driver.LATENCY])}",
         f"### Gauges\n\n{_table(driver.GAUGES)}",
     ]
     return "\n".join(parts)

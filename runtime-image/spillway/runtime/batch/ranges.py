@@ -126,6 +126,14 @@ class Times(NamedTuple):
     cpu: float
 
 
+class Aged(NamedTuple):
+    """So many records left towards an output at this age, in milliseconds: that of the oldest of them."""
+
+    output: str
+    age: float
+    records: int
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Result:
     """What became of a range.
@@ -139,6 +147,7 @@ class Result:
         sent: messages that were sent, dead letters among them; of a shadow, that would have been.
         times: of all ranges that were worked on together.
         outputs: that are to be sent with the position, if they were to be handed back.
+        aged: how old what went to outputs was.
     """
 
     number: int
@@ -149,6 +158,7 @@ class Result:
     sent: int
     times: Times
     outputs: tuple[Change, ...] = ()
+    aged: tuple[Aged, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -201,9 +211,12 @@ def work(order: Order, given: Sequence[Range], tools: Tools) -> list[Result]:
     now = time.perf_counter()
     times = Times(now - began, reading, now - mark, time.process_time() - cpu)
     return [
-        Result(number, changes[number], mine.messages, mine.letters, mine.rows, mine.sent, times, tuple(mine.outputs))
+        Result(
+            number, changes[number], mine.messages, mine.letters, mine.rows, mine.sent, times,
+            tuple(mine.outputs), tuple(mine.aged),
+        )
         for number, mine in works.items()
-    ]
+    ]  # fmt: skip
 
 
 class _Work:
@@ -225,6 +238,7 @@ class _Work:
         self._done = Ahead(given.start, given.done)
         self._held: list[Send] = []
         self.outputs: list[Change] = []
+        self.aged: list[Aged] = []
         self.messages = self.letters = self.sent = 0
         for key, value in given.origins:
             self.task.load(order.names.state(order.program.name), key, value)
@@ -279,7 +293,8 @@ class _Work:
 
     def _send(self, *, whole: bool) -> None:
         self._hand_over(self.task.frames(0.0, whole=whole))
-        for _, some, _ in self.task.results():
+        for name, some, earliest in self.task.results():
+            self.aged.append(Aged(name, max(0.0, time.time() * 1000 - earliest), len(some)))
             if self._exactly:
                 self.outputs += map(_change, some)
             else:

@@ -37,7 +37,9 @@ from spillway.runtime.driver.catalogue import Catalogue
 from spillway.runtime.driver.hands import Hands
 from spillway.runtime.driver.marking import Marking
 from spillway.runtime.driver.origins import Changelogs, Origins
+from spillway.runtime.driver.outcomes import Outcomes
 from spillway.runtime.driver.positions import Positions
+from spillway.runtime.driver.runs import Last, Running
 from spillway.runtime.driver.standby import Runner, Standby
 from spillway.runtime.driver.turns import Heads, Turns
 from spillway.runtime.programs.program import Program
@@ -61,32 +63,6 @@ AGAIN = 0.5  # seconds until an intent that came to nothing is run again
 Write = Callable[[messages.Any], None]
 
 _log = logging.getLogger(__name__)
-
-
-@dataclasses.dataclass
-class Running:
-    """An intent that is being run.
-
-    Attributes:
-        run: what is to be done.
-        began: when it was asked for.
-        times: how often it came to nothing.
-        results: of its ranges, once there are any.
-    """
-
-    run: effects.Run
-    began: float
-    times: int = 0
-    results: Sequence[Result] = ()
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Last:
-    """The last batch of a segment: when it was done, how many records it took in, and how long that took."""
-
-    at: float
-    records: int
-    seconds: float
 
 
 def tables(program: Program) -> set[str]:
@@ -113,6 +89,7 @@ class Batching:
         self._code: Path | None = None
         self._exactly = False
         self._outputs: list[str] = []
+        self.outcomes = Outcomes(0.0)
         self._committer: Committer | None = None
         self._storing = threading.Lock()
         self.engine: Engine | None = None
@@ -129,7 +106,6 @@ class Batching:
         """By program, how full the messages are that it reads."""
         self.lasts: dict[str, Last] = {}
         """By segment."""
-        self.letters = 0
         self._executors = 0  # by whom was measured what is known of speeds
 
     def lead(self, number: int) -> None:
@@ -147,6 +123,7 @@ class Batching:
         self._write, self._code = write, code
         self._exactly = spec.execution.delivery is Delivery.EXACTLY_ONCE
         self._outputs = [output.topic for output in spec.outputs] if self._exactly else []
+        self.outcomes = Outcomes(spec.latency.bound.seconds * 1000)
 
     def close(self) -> None:
         """End threads and Spark; what is not finished is for who leads next."""
@@ -420,7 +397,7 @@ class Batching:
     def _ran(self, running: Running, results: Sequence[Result]) -> None:
         failpoints.reached("batch ran")
         running.results = results
-        self.letters += sum(result.letters for result in results)
+        self.outcomes.add(results)
         if self.engine is not None:
             self.engine, asked = engine.ran(self.engine, running.run.intent)
             self._carry_out(asked)

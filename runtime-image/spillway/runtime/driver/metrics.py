@@ -6,6 +6,7 @@ exact numbers.
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
@@ -18,6 +19,7 @@ from spillway.model.operators import Paradigm
 from spillway.runtime.driver import switches
 from spillway.runtime.driver.journal import PAUSES
 from spillway.runtime.driver.reporting import Board
+from spillway.runtime.worker import metrics as of_workers
 from spillway.runtime.worker.metrics import Family
 
 Sample = tuple[tuple[str, ...], float | None]
@@ -75,7 +77,10 @@ _OF_JOB: Mapping[Family, Callable[[Observation], float | None]] = {
     BOUND: lambda told: told.latency.bound_ms / 1e3,
     QUANTILE: lambda told: told.latency.quantile,
 }
-COUNTERS = (MOVES, SWITCHES)
+# Both are also told by workers, of what they write; these are of what batches write.
+KEPT = dataclasses.replace(of_workers.WITHIN, says="Records that left batches within the promised bound.")
+LATENCY = dataclasses.replace(of_workers.LATENCY, says="Age of records when they left batches towards an output.")
+COUNTERS = (MOVES, SWITCHES, KEPT)
 # Told as 0 before there was one: else Prometheus would take the first switch for where counting began.
 _SWITCHES = (
     (Paradigm.BATCH, verdicts.Reason.QUEUE_BEYOND_POINT),
@@ -123,6 +128,8 @@ class Collector(registry.Collector):
             bounds = (*(f"{bound:g}" for bound in PAUSES), "+Inf")
             pauses.add_metric((str(kind),), [*zip(bounds, itertools.accumulate(buckets), strict=True)], total)
         yield pauses
+        yield _counter(KEPT, (((name,), of.within) for name, of in view.latency.items()))
+        yield of_workers.latencies({name: (of.buckets, of.total / 1000) for name, of in view.latency.items()})
 
 
 def _counter(family: Family, samples: Iterable[tuple[tuple[str, ...], float]]) -> Metric:

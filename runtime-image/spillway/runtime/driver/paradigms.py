@@ -198,7 +198,8 @@ class Paradigms:
                 )
                 for work in mine
             }
-        return dataclasses.replace(seen, places=places, works=works, arrivals=arrivals)
+        latencies = self._batching.outcomes.beside(seen.latencies)
+        return dataclasses.replace(seen, places=places, works=works, arrivals=arrivals, latencies=latencies)
 
     def loads(self, state: log.State) -> list[Load]:
         """What runs in batches, or is about to: a plan says so, or the manifest, before it is done."""

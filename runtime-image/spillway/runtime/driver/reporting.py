@@ -17,6 +17,7 @@ from spillway.runtime.driver.conditions import Kind, Reason, condition
 from spillway.runtime.driver.driver import Driver, clock
 from spillway.runtime.driver.executors import Load, Need
 from spillway.runtime.programs.program import Program
+from spillway.runtime.telemetry import Latency
 
 _CHANGES = {
     rollout.Reason.DONE: Reason.DONE,
@@ -37,6 +38,7 @@ class View(NamedTuple):
         ticked: when the last tick was.
         switches: how many were decided since then, by paradigm and reason.
         pauses: of moves, as the journal has them.
+        latency: of what batches wrote, by output.
     """
 
     observation: Observation
@@ -47,6 +49,7 @@ class View(NamedTuple):
     ticked: float
     switches: Mapping[tuple[str, str], int] = MappingProxyType({})
     pauses: Mapping[MoveKind, tuple[Sequence[int], float]] = MappingProxyType({})
+    latency: Mapping[str, Latency] = MappingProxyType({})
 
 
 def starting(job: StreamJob, problem: str = "") -> View:
@@ -101,7 +104,7 @@ def view(driver: Driver) -> View:
         segments=telling.segments(state, seen, programs, driver.paradigms),
         latency=telling.promise(job.spec.latency, seen),
         rate_in=telling.rate_in(seen),
-        letters=observing.letters(driver.reports, living),
+        letters=observing.letters(driver.reports, living) + driver.batching.outcomes.letters,
         late=sum(place.late for place in seen.places.values()),
         recommended=telling.recommended(
             decision.provision if decision else None, job.spec.execution.workers.slots, _need(driver)
@@ -114,7 +117,10 @@ def view(driver: Driver) -> View:
     )
     addresses = {slot.slot: slot.address for slot in slots}
     switches, journal = dict(driver.recorder.switches), driver.journal
-    return View(told, state, programs, addresses, dict(journal.counts), clock(), switches, dict(journal.pauses))
+    latency = dict(driver.batching.outcomes.latency)
+    return View(
+        told, state, programs, addresses, dict(journal.counts), clock(), switches, dict(journal.pauses), latency
+    )
 
 
 def _need(driver: Driver) -> Need | None:

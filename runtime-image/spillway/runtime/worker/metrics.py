@@ -7,6 +7,7 @@ of a job as a whole (its promise, what waits in its topics, what moves) the driv
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
@@ -36,6 +37,7 @@ class Family:
     count: str = ""
 
 
+WITHIN = Family("spillway_within_bound", ("output",), "Records that left within the promised bound.", "within")
 COUNTERS = (
     Family("spillway_records_in", ("segment", "operator"), "Records, or updates, that came in.", "came"),
     Family("spillway_records_out", ("segment", "operator"), "Records, or updates, that went out.", "went"),
@@ -45,7 +47,7 @@ COUNTERS = (
     Family("spillway_segment_busy_seconds", ("segment",), "Time of the slots that the segment took.", "worked"),
     Family("spillway_late_records", ("segment",), "Records too late for their window or retention; ignored.", "late"),
     Family("spillway_dropped_records", ("segment",), "Late records that were left out, by policy.drop.", "dropped"),
-    Family("spillway_within_bound", ("output",), "Records that left within the promised bound.", "within"),
+    WITHIN,
     Family("spillway_dead_letters", (), "Records that were written to the topic of dead letters.", "letters"),
     Family("spillway_slot_busy_seconds", ("slot",), "Time in which the loop of the slot had work.", "busy"),
     Family("spillway_slot_cpu_seconds", ("slot",), "Processor time of the slot's process.", "cpu"),
@@ -129,12 +131,20 @@ def _gauge(family: Family, samples: Iterable[tuple[Sequence[str], float]]) -> Me
 
 
 def _histogram(counts: Mapping[Key, float]) -> Metric:
-    """Prometheus wants for each bucket all that fell into it or into one before, and bounds in seconds."""
-    metric = HistogramMetricFamily(LATENCY.name, LATENCY.says, labels=LATENCY.labels)
+    found = {}
     for name, output in sorted(key for key in counts if key[0] == "age"):
-        below, buckets = 0.0, []
-        for number, bound in enumerate((*(f"{bound / 1000:.9g}" for bound in BUCKETS), "+Inf")):
-            below += counts.get(("bucket", output, str(number)), 0)
-            buckets.append((bound, below))
-        metric.add_metric([output], buckets, counts[name, output])
+        buckets = [counts.get(("bucket", output, str(number)), 0) for number in range(len(BUCKETS) + 1)]
+        found[output] = buckets, counts[name, output]
+    return latencies(found)
+
+
+def latencies(found: Mapping[str, tuple[Sequence[float], float]]) -> Metric:
+    """By output, how many fell into each bucket, and the sum of all in seconds.
+
+    Prometheus wants for each bucket all that fell into it or into one before, and bounds in seconds.
+    """
+    metric = HistogramMetricFamily(LATENCY.name, LATENCY.says, labels=LATENCY.labels)
+    bounds = (*(f"{bound / 1000:.9g}" for bound in BUCKETS), "+Inf")
+    for output, (buckets, total) in found.items():
+        metric.add_metric([output], [*zip(bounds, itertools.accumulate(buckets), strict=True)], total)
     return metric
