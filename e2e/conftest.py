@@ -36,6 +36,7 @@ def cluster() -> None:
     if not there:
         pytest.exit(f"there is no operator in cluster '{kind.NAME}': `make e2e` installs it", returncode=3)
     shutil.rmtree(BUNDLES, ignore_errors=True)
+    release.scale(1)  # a test that was ended hard may have left none
     spaces.clear()
 
 

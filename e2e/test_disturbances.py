@@ -7,14 +7,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from cluster import kind, release
+from cluster import release
 from jobs import MODEST, Job, word_count
 from loads import Feeder, Results, assert_right, judge
 from spaces import Space, until
 
 RATE = 40.0  # lines per second, 24 results each: a third of what one worker does on a machine that is busy besides
 BACK = 90.0  # seconds for a pod that is gone to be there again, and to work
-DEPLOYMENT = "app.kubernetes.io/name=spillway"
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -52,12 +51,13 @@ def test_without_its_operator_a_job_works_on_and_the_next_one_takes_over_without
     steady: Steady,
 ) -> None:
     before = steady.job.lives()
-    _operators(0)
-    until("no operator", lambda: not _operator_pods(), 60)
-    for _ in range(5):
-        steady.flows(5)
-        time.sleep(1)
-    _operators(1)
+    release.scale(0)
+    try:
+        for _ in range(5):
+            steady.flows(5)
+            time.sleep(1)
+    finally:
+        release.scale(1)
     steady.job.edit(lambda spec: spec.update(policy={"cooldown": "61s"}))
     until("the new operator takes the edit", lambda: _caught_up(steady.job), 60, steady.job.told)
     assert steady.job.lives() == before
@@ -98,16 +98,6 @@ def test_after_all_of_that_no_result_is_lost_or_wrong(steady: Steady) -> None:
     assert steady.happened, "nothing happened to the job, so there is nothing to judge"
     sent = steady.feeder.stop()
     assert_right(judge(steady.job, sent), sent)
-
-
-def _operators(count: int) -> None:
-    deployments = kind.kubectl("get", "deployments", f"--namespace={release.NAMESPACE}", "--output=name").split()
-    for name in deployments:
-        kind.kubectl("scale", name, f"--namespace={release.NAMESPACE}", f"--replicas={count}")
-
-
-def _operator_pods() -> list[str]:
-    return kind.kubectl("get", "pods", f"--namespace={release.NAMESPACE}", "--output=name").split()
 
 
 def _caught_up(job: Job) -> bool:

@@ -40,6 +40,15 @@ def installed() -> bool:
     return NAME in kind.kubectl("get", "deployments", f"--namespace={NAMESPACE}", "--output=name")
 
 
+def scale(count: int) -> None:
+    """Have so many operators, and return when they are there, or gone."""
+    target = f"--namespace={NAMESPACE}"
+    kind.kubectl("scale", f"deployment/{NAME}", target, f"--replicas={count}")
+    kind.kubectl("rollout", "status", f"deployment/{NAME}", target, f"--timeout={WITHIN}s", seconds=WITHIN + 10)
+    if not count:
+        kind.kubectl("wait", "pods", "--all", target, "--for=delete", f"--timeout={WITHIN}s", seconds=WITHIN + 10)
+
+
 def helm() -> str:
     """The helm of the environment, else that of PATH."""
     for folder in (str(Path(sys.executable).parent), None):

@@ -7,12 +7,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import yaml
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, Message, Producer, TopicPartition
 
 from cluster import broker
 from jobs import Job
@@ -75,32 +76,38 @@ class Results:
             {"bootstrap.servers": broker.OUTSIDE, "group.id": "results", "enable.auto.commit": False, "log_level": 0}
         )
         known = self._consumer.list_topics(topic, timeout=20).topics[topic].partitions
-        self._consumer.assign([TopicPartition(topic, number, 0) for number in known])
+        self._partitions = [TopicPartition(topic, number, 0) for number in known]
+        self._consumer.assign(self._partitions)
         self.latest: dict[Any, Any] = {}
         """By key, the last row."""
-        self.count = 0
 
-    def read(self, seconds: float = 0.2) -> int:
-        """What is there; how much that was."""
+    def read(self, seconds: float = 0.2) -> list[Message]:
+        """What is there and was not read yet."""
         messages = [one for one in self._consumer.consume(10_000, seconds) if one.error() is None]
         for message in messages:
             self.latest[message.key()] = json.loads(message.value()) if message.value() else None
-        self.count += len(messages)
-        return len(messages)
+        return messages
 
     def until_any(self, seconds: float) -> float:
-        """Wait until something came out; the time at which it was seen."""
-        deadline = time.monotonic() + seconds
-        while not (self.count or self.read()):
-            assert time.monotonic() < deadline, f"nothing came out within {seconds:.0f} s"
-        return time.time()
+        """Wait until something has come out since the beginning; the time at which it was seen."""
+        return self._until(lambda message: True, seconds)
 
     def until_more(self, seconds: float) -> float:
-        """Wait for something that is not there yet; the time at which it was seen."""
-        while self.read():
+        """Wait for something that is not in the topic yet; the time at which it was seen."""
+        ends = {one.partition: self._consumer.get_watermark_offsets(one, 10)[1] for one in self._partitions}
+        return self._until(lambda message: message.offset() >= ends[message.partition()], seconds)
+
+    def rest(self) -> dict[Any, Any]:
+        """By key, the last row, when nothing more has come for a second."""
+        while self.read(1.0):
             pass
-        self.count = 0
-        return self.until_any(seconds)
+        return self.latest
+
+    def _until(self, fits: Callable[[Message], bool], seconds: float) -> float:
+        deadline = time.monotonic() + seconds
+        while not any(fits(message) for message in self.read()):
+            assert time.monotonic() < deadline, f"nothing came out within {seconds:.0f} s"
+        return time.time()
 
     def close(self) -> None:
         """Leave Kafka."""
