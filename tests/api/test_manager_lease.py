@@ -14,9 +14,9 @@ from unittest import mock
 
 import pytest
 
-from spillway.manager import kinds
+import cluster_verbs
 from spillway.manager.cluster import ApiServer as Client
-from spillway.manager.errors import ConflictError, LostError, NotFoundError, UnreachableError
+from spillway.manager.errors import LostError, UnreachableError
 from spillway.manager.lease import Lease
 
 if TYPE_CHECKING:
@@ -119,37 +119,5 @@ def test_who_can_not_renew_it_ends_before_another_may_begin(api_server: ApiServe
     run(api_server, story)
 
 
-def test_what_is_deleted_must_still_be_what_it_was_taken_for(api_server: ApiServer) -> None:
-    """The verbs that everything rests on: a name is not an object, and an object not one of its versions."""
-
-    async def story(_: Callable[[str], Lease], client: Client) -> None:
-        name = f"c-{uuid.uuid4().hex[:8]}"
-        metadata = {"name": name, "namespace": "default"}
-        manifest = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"a": "1", "b": "2"}}
-        first = await client.apply(kinds.CONFIG_MAP, manifest)
-        # What we leave out goes; what others wrote stays.
-        await client.merge(kinds.CONFIG_MAP, "default", name, {"data": {"theirs": "3"}})
-        second = await client.apply(kinds.CONFIG_MAP, {**manifest, "data": {"a": "1"}})
-        assert second["data"] == {"a": "1", "theirs": "3"}
-        again = await client.apply(kinds.CONFIG_MAP, {**manifest, "data": {"a": "1"}})
-        assert again["metadata"]["resourceVersion"] == second["metadata"]["resourceVersion"]
-
-        with pytest.raises(ConflictError):
-            await client.delete(kinds.CONFIG_MAP, "default", name, "another-uid")
-        stale = first["metadata"]["resourceVersion"]
-        with pytest.raises(ConflictError):
-            await client.delete(kinds.CONFIG_MAP, "default", name, first["metadata"]["uid"], stale)
-        with pytest.raises(ConflictError):
-            await client.apply(kinds.CONFIG_MAP, {**manifest, "metadata": {**metadata, "resourceVersion": stale}})
-        with pytest.raises(ConflictError):
-            await client.create(kinds.CONFIG_MAP, manifest)
-        await client.delete(kinds.CONFIG_MAP, "default", name, first["metadata"]["uid"])
-        with pytest.raises(NotFoundError):
-            await client.get(kinds.CONFIG_MAP, "default", name)
-        # Of a life that is over nothing is made anew.
-        with pytest.raises(ConflictError):
-            await client.apply(
-                kinds.CONFIG_MAP, {**manifest, "metadata": {**metadata, "uid": first["metadata"]["uid"]}}
-            )
-
-    run(api_server, story)
+def test_the_verbs_do_what_everything_rests_on(api_server: ApiServer) -> None:
+    run(api_server, lambda _, client: cluster_verbs.hold(client))
