@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from jobs import HEAD, MODEST, NONE, Job, ready, word_count
+from jobs import HEAD, MODEST, Job, ready, word_count
 from loads import Feeder, Results, assert_right, judge
 from spaces import Space, until
 from spillway.model.observation import MoveKind, Observation, Segment, StandbyState
@@ -14,11 +14,12 @@ from spillway.model.operators import Paradigm
 
 LOW, BURST = 20.0, 700.0  # lines per second, 24 results each
 SECONDS = 30.0  # of a burst: what the verifier goes through in a minute
-# A worker that gets a third of a core, and so does a few hundred lines per second: a burst is then one at a rate that
-# leaves the cluster itself enough of two cores.
-SMALL = {
-    "spec": {"containers": [{"name": "main", "resources": {"limits": {"cpu": "300m"}, "requests": {"cpu": "50m"}}}]}
-}
+# A worker that gets a third of a core: so a burst leaves the cluster itself enough of two cores.
+SHARE = {"limits": {"cpu": "300m"}, "requests": {"cpu": "50m"}}
+SMALL = {"spec": {"containers": [{"name": "main", "resources": SHARE}]}}
+# A function that waits: a slot does 200 records per second with it, and a node of two cores is not busy.
+SLOW = {"slow.py": "import time\n\n\ndef slow(record):\n    time.sleep(0.005)\n    return record\n"}
+TOO_MUCH = 250.0
 WARM = 180.0  # seconds until Spark, its executor and the first batches for measurement are there
 ANSWERED = 90.0
 POLICY = {"cooldown": "10s", "scaleDownDelay": "30s"}
@@ -28,7 +29,7 @@ pytestmark = pytest.mark.timeout(600)
 
 def test_a_burst_switches_a_job_to_batches_and_back_and_a_lost_executor_costs_no_result(space: Space) -> None:
     executors = {"min": 1, "max": 1, "memory": "512Mi", "podTemplate": MODEST}
-    job = _job(space, workers={"min": 1, "max": 1, "podTemplate": SMALL}, executors=executors)
+    job = _applied(space, word_count(space, workers={"min": 1, "max": 1, "podTemplate": SMALL}, executors=executors))
     feeder, results = Feeder(job), Results(job.output)
     feeder.pour(LOW)
     results.until_any(30)
@@ -52,20 +53,25 @@ def test_a_burst_switches_a_job_to_batches_and_back_and_a_lost_executor_costs_no
 
 
 def test_without_batches_a_burst_brings_another_worker_which_goes_when_it_is_over(space: Space) -> None:
-    job = _job(space, workers={"min": 1, "max": 2, "podTemplate": SMALL}, executors=NONE)
+    configured = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "slow"}, "data": SLOW}
+    space.apply(configured)
+    document = word_count(space, code={"configMap": "slow"})
+    python = {"function": "slow:slow", "as": "map", "returns": "line string"}
+    document["spec"]["operators"].insert(0, {"name": "slow", "input": "lines", "python": python})
+    document["spec"]["operators"][1]["input"] = "slow"
+    job = _applied(space, document)
     feeder = Feeder(job)
-    feeder.pour(BURST, SECONDS)
+    feeder.pour(TOO_MUCH)
     until("two workers", lambda: len(job.pods("worker")) == 2, ANSWERED, lambda: _stands(job))
     until("both work", lambda: len(_at_work(job)) == 2, ANSWERED, lambda: _stands(job))
     feeder.pour(LOW)
     until("one worker", lambda: len(job.pods("worker")) == 1, 2 * ANSWERED, lambda: _stands(job))
     job.until_ready(30)
     sent = feeder.stop()
-    assert_right(judge(job, sent), sent)
+    assert_right(judge(job, sent, SLOW), sent)
 
 
-def _job(space: Space, **execution: Any) -> Job:
-    document = word_count(space, **execution)
+def _applied(space: Space, document: dict[str, Any]) -> Job:
     document["spec"]["policy"] = POLICY
     job = Job(space, document)
     job.until_ready()
