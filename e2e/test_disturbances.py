@@ -8,11 +8,12 @@ from collections.abc import Iterator
 import pytest
 
 from cluster import release
-from jobs import MODEST, Job, word_count
+from jobs import MODEST, Job, ready, word_count
 from loads import Feeder, Results, assert_right, judge
 from spaces import Space, until
 
 RATE = 40.0  # lines per second, 24 results each: a third of what one worker does on a machine that is busy besides
+WORKERS = 2
 BACK = 90.0  # seconds for a pod that is gone to be there again, and to work
 
 pytestmark = pytest.mark.timeout(300)
@@ -31,13 +32,24 @@ class Steady:
 
     def works(self) -> None:
         """Everything is as it was before something happened."""
+        until("all pods ready, and each worker with partitions that it works on", self._whole, BACK, self.job.told)
         self.job.until_ready(BACK)
         self.flows()
+
+    def leader(self) -> int:
+        """How often a driver has begun to lead."""
+        return until("the driver answers", self.job.observation, BACK, self.job.told).leader
+
+    def _whole(self) -> bool:
+        told, pods = self.job.observation(), self.job.pods()
+        if told is None or not told.ready or len(pods) != WORKERS + 1 or not all(ready(pod) for pod in pods):
+            return False
+        return len([slot for slot in told.slots if slot.partitions and not slot.silent]) == WORKERS
 
 
 @pytest.fixture(scope="module")
 def steady(shared_space: Space) -> Iterator[Steady]:
-    job = Job(shared_space, word_count(shared_space, workers={"min": 2, "max": 2, "podTemplate": MODEST}))
+    job = Job(shared_space, word_count(shared_space, workers={"min": WORKERS, "max": WORKERS, "podTemplate": MODEST}))
     job.until_ready()
     found = Steady(job)
     found.feeder.pour(RATE)
@@ -67,7 +79,7 @@ def test_without_its_operator_a_job_works_on_and_the_next_one_takes_over_without
 
 @pytest.mark.parametrize("component", ["worker", "driver"])
 def test_a_pod_that_is_lost_is_replaced_and_results_go_on(steady: Steady, component: str) -> None:
-    before = steady.job.lives(component)
+    before, led = steady.job.lives(component), steady.leader()
     gone = steady.job.kill(component)
     until(
         f"another {gone}",
@@ -76,6 +88,7 @@ def test_a_pod_that_is_lost_is_replaced_and_results_go_on(steady: Steady, compon
         steady.job.told,
     )
     steady.works()
+    assert (steady.leader() > led) == (component == "driver")
     steady.happened.append(component)
 
 

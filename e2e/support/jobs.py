@@ -141,5 +141,11 @@ class Job:
         return api.get(f"{api.path(self.space.name, 'pods', f'http:{self.name}-driver-0:8080')}/proxy{path}")
 
 
+def ready(pod: Mapping[str, Any]) -> bool:
+    """Whether all of its containers are."""
+    states = pod["status"].get("containerStatuses", [])
+    return bool(states) and all(one["ready"] for one in states) and "deletionTimestamp" not in pod["metadata"]
+
+
 def _restarts(pod: Mapping[str, Any]) -> int:
     return sum(int(one["restartCount"]) for one in pod["status"].get("containerStatuses", []))

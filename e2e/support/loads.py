@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ AHEAD = 1.5  # seconds that a feeder gets to start, and to render its lines
 ENDS = timedelta(seconds=10)
 PATIENCE = 90  # seconds for the last results
 JUDGED = 300.0
+NO_CODE: Mapping[str, str] = {}
 
 
 class Feeder:
@@ -114,11 +115,13 @@ class Results:
         self._consumer.close()
 
 
-def judge(job: Job, records: int) -> dict[str, Any]:
-    """The verdict of `spillway.bench.verifier`, when so many records have their results."""
+def judge(job: Job, records: int, code: Mapping[str, str] = NO_CODE) -> dict[str, Any]:
+    """The verdict of `spillway.bench.verifier`, when so many records have their results; `code`: its functions."""
     with tempfile.TemporaryDirectory(prefix="spillway-e2e-judge-") as scratch:
         manifest, report = Path(scratch, "job.yaml"), Path(scratch, "verdict.json")
         manifest.write_text(yaml.safe_dump(job.document))
+        for name, text in code.items():
+            Path(scratch, name).write_text(text)
         command = [sys.executable, "-P", "-m", "spillway.bench.verifier", "--job", str(manifest), "-q"]
         given = ["--bootstrap", broker.OUTSIDE, "--report", str(report)]
         ends = ["--records", str(records), "--patience", str(PATIENCE), "--timeout", str(JUDGED - 60)]
