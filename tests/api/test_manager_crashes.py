@@ -287,7 +287,7 @@ def test_watches_that_are_cut_or_too_old_miss_nothing(stage: Stage) -> None:
         generation = 2 + round_
         stage.until("it is seen", lambda g=generation: (stage.place.job() or {})["status"]["observedGeneration"] == g)  # type: ignore[misc]
     # kopf ends where the watch itself is answered with 410, and the process with it; the kubelet starts it again.
-    assert stage.lives <= 2
+    assert stage.lives <= 1 + 2  # each of the two answers may end one
 
 
 def test_a_manager_at_rest_asks_little(stage: Stage) -> None:

@@ -21,7 +21,6 @@ from lone_job import LoneJob
 from programs import Message, messages
 from spillway.controllers.protocol import reader
 from spillway.controllers.protocol.rules import Rules
-from spillway.controllers.protocol.values import ProtocolError
 from spillway.model.operators import Paradigm
 from spillway.runtime.batch import combining
 from spillway.runtime.programs import cutting
@@ -167,21 +166,6 @@ def test_readers_that_skip_no_positions_are_caught(monkeypatch: pytest.MonkeyPat
     read = reader.read
     monkeypatch.setattr(reader, "read", lambda table, frame: read(table, frame, Rules(position=False)))
     assert _wrong() > 3
-
-
-def test_batches_that_add_up_where_the_dead_have_sent_records_are_caught() -> None:
-    class Rash(SwitchingJob):
-        def crash(self, where: tuple[str, int]) -> None:
-            super().crash(where)
-            self._barriers.clear()
-
-    problems = 0
-    for seed in range(24):
-        try:
-            problems += not ran(seed, 5, 60, 0.5, Rash).right
-        except ProtocolError:
-            problems += 1
-    assert problems > 0
 
 
 def test_combined_rows_that_are_left_out_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,6 +53,11 @@ def thrown(dice: random.Random) -> Points:
     return Points(first, [dice.randrange(1, OFTEN) for _ in range(count)])
 
 
+# Crashes of a run, of slots and of intents: what one of them repeats is read again by all behind it, so that a job in
+# which half of all steps fail takes hours, and shows nothing that forty would not.
+MOST = 40
+
+
 class SwitchingJob(RangedJob):
     """Each partition of what can run in batches has points of its own, at which it is switched.
 
@@ -74,14 +79,21 @@ class SwitchingJob(RangedJob):
         super().__init__(spec, segments, inputs, functions=functions)
         self._points = {where: thrown(points) if isinstance(points, random.Random) else points for where in self.places}
         self._with = dict.fromkeys(self.places, Paradigm.RECORD)
-        self.switches = 0
+        self.switches = self.crashed = 0
 
     def run(self, dice: random.Random, *, crashes: float = 0.0, commits: float = 0.3) -> None:
         """Until nothing is left to read."""
         while waiting := [where for where in self.places if self._busy(where)]:
+            if self.crashed + self.again >= MOST:
+                crashes = 0.0
             for where in dice.sample(waiting, min(3, len(waiting))):
                 self._go_on(where, dice, crashes, commits)
         LoneJob.run(self, dice, crashes=crashes, commits=commits)
+
+    def crash(self, where: Where) -> None:
+        """Counted: see `MOST`."""
+        self.crashed += 1
+        super().crash(where)
 
     def can(self, program: Program) -> bool:
         """Whether a program can run in batches."""
