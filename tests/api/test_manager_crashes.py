@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
+import chaos
 import fake_driver
 import managed
 import observations
@@ -32,6 +33,7 @@ pytestmark = pytest.mark.timeout(600, func_only=True)
 # Requests of one manager with one job at rest: three of its lease in a minute, here ten times as often, and a look at
 # everything, here every two seconds, with eleven requests. A loop that runs hot makes thousands.
 AT_REST = 700
+_LONG = pytest.mark.skipif(not chaos.LONG, reason="takes many minutes: `make chaos` does it")
 
 
 @pytest.fixture(scope="module")
@@ -247,7 +249,7 @@ def test_a_manager_that_dies_after_every_request_ends_where_one_does_that_lives(
     assert whole(stage.place) != right
 
 
-@pytest.mark.parametrize("scene", ["scale", pytest.param("delete", marks=pytest.mark.chaos)])
+@pytest.mark.parametrize("scene", ["scale", pytest.param("delete", marks=[pytest.mark.chaos, _LONG])])
 def test_a_manager_that_dies_in_the_middle_is_followed_by_one_that_goes_on(stage: Stage, scene: str) -> None:
     right, changes = _played(stage, scene)
     stage.clear()
@@ -301,6 +303,7 @@ def test_a_manager_at_rest_asks_little(stage: Stage) -> None:
     assert watch.per_minute <= AT_REST
 
 
+@_LONG
 @pytest.mark.chaos
 def test_an_api_server_that_refuses_everything_is_not_run_against(stage: Stage) -> None:
     stage.revive()
@@ -316,6 +319,7 @@ def test_an_api_server_that_refuses_everything_is_not_run_against(stage: Stage) 
     stage.until("all is there", lambda: _at_rest(stage.place))
 
 
+@_LONG
 @pytest.mark.chaos
 @pytest.mark.timeout(7200, func_only=True)
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])

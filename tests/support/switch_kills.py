@@ -198,11 +198,15 @@ class Killing:
 
     def _one_python(self, job: SwitchedJob) -> bool:
         """Kill a process in which Spark's tasks run, not that off which they are forked."""
-        daemons = [pid for pid in machine.tree(self._jvm(job)) if b"spillway.runtime.batch.daemon" in _command(pid)]
+        daemons = [pid for pid in machine.tree(self._jvm(job)) if _DAEMON in _command(pid)]
         workers = [pid for pid in daemons if _parent(pid) in daemons]
         if workers:
             os.kill(workers[0], signal.SIGKILL)
         return bool(workers)
+
+
+# As a module that is run: the JVM has its name among its settings, too.
+_DAEMON = b"-m\0spillway.runtime.batch.daemon"
 
 
 def _command(pid: int) -> bytes:
