@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import yaml
 from confluent_kafka import Consumer, Message, Producer, TopicPartition
@@ -34,6 +34,15 @@ class Feeder:
         self._running: tuple[Process, Path] | None = None
         self._first = self._phase = 0
         self.sent = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Whatever became of the test, nothing is fed any more."""
+        if self._running is not None:
+            self._running[0].kill()
+            self._running = None
 
     def pour(self, rate: float, seconds: float = 3600.0) -> None:
         """Send at this rate from now on, for so long or until the next phase; what ran before ends."""
@@ -81,6 +90,12 @@ class Results:
         self._consumer.assign(self._partitions)
         self.latest: dict[Any, Any] = {}
         """By key, the last row."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def read(self, seconds: float = 0.2) -> list[Message]:
         """What is there and was not read yet."""

@@ -51,6 +51,14 @@ def until(what: str, holds: Callable[[], T | None], seconds: float, last: Callab
         time.sleep(LOOKS)
 
 
+def came(holds: Callable[[], object], seconds: float) -> bool:
+    """Whether it holds before so many seconds are over."""
+    deadline = time.monotonic() + seconds
+    while not (found := holds()) and time.monotonic() < deadline:
+        time.sleep(LOOKS)
+    return bool(found)
+
+
 class Space:
     """A namespace. Topics of the user begin with its name too, so that no two tests meet in Kafka."""
 
