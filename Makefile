@@ -1,4 +1,4 @@
-# The front door. `make help` lists what there is; CI runs `make check crashes e2e`.
+# The front door. `make help` lists what there is; CI runs `make check crashes`.
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
