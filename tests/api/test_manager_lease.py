@@ -15,6 +15,7 @@ from unittest import mock
 import pytest
 
 import cluster_verbs
+from api_proxy import GOODBYE
 from spillway.manager.cluster import ApiServer as Client
 from spillway.manager.errors import LostError, UnreachableError
 from spillway.manager.lease import Lease
@@ -33,6 +34,7 @@ async def connected(kubeconfig: Path) -> AsyncIterator[Client]:
         yield client
     finally:
         await client.close()
+        await asyncio.sleep(GOODBYE)
 
 
 def run(server: ApiServer, story: Callable[[Callable[[str], Lease], Client], Awaitable[None]]) -> None:

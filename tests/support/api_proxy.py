@@ -26,6 +26,7 @@ from api_client import ApiClient
 # Who the manager is to the API server.
 USER = "the-manager"
 CHANGING = {"POST", "PUT", "PATCH", "DELETE"}
+GOODBYE = 0.25  # seconds
 
 
 class Answer(NamedTuple):
@@ -136,6 +137,8 @@ class Proxy:
             await self._stop.wait()
             self.cut()
             await runner.cleanup()
+        # Encrypted connections say goodbye before they are closed; who ends the loop ahead of that leaves them open.
+        await asyncio.sleep(GOODBYE)
 
     @contextlib.contextmanager
     def serving(self, folder: Path) -> Iterator[Path]:
