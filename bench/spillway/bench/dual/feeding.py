@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import time
 import uuid
 
@@ -23,7 +21,7 @@ OPEN = 300_000  # milliseconds that a transaction may stay open: fills take seco
 
 def pace(bootstrap: str, topic: str, name: str, load: Load) -> Lateness:
     """Send a load as it is due; how late that was."""
-    _first_of_all()
+    schedule.take_precedence()
     work, dues = works.ALL[name], load.dues()
     work.value(0, 0.0)  # renders
     client = logs.producer(bootstrap, {"linger.ms": 1, "queue.buffering.max.messages": 1_000_000})
@@ -65,12 +63,6 @@ def fill(bootstrap: str, topic: str, name: str, first: int, count: int, start: f
     at = time.time()
     client.commit_transaction(logs.PATIENCE)
     return at
-
-
-def _first_of_all() -> None:
-    """The generator is no part of the system: what starts or works on the same cores must not make it late."""
-    with contextlib.suppress(PermissionError, AttributeError):
-        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
 
 
 def _send(client: Producer, topic: str, value: bytes, number: int) -> None:

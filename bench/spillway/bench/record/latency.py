@@ -108,20 +108,21 @@ def stall(seconds: float, rounds: int, done: Callable[[str], None]) -> list[Figu
 
 
 def counted(make: Callable[[str], Run], rounds: int, done: Callable[[str], None]) -> list[Run]:
-    """So many runs that count, each with a broker of its own; of `TRIES` for each of them, if some are void.
+    """So many runs that count, on one broker; of `TRIES` for each of them, if some are void.
 
-    What makes a run void is asked of the generator, and of what is missing, not of latencies: so nobody chooses. If
-    there are too few, all are given, and with them no figure counts.
+    The first run warms the broker, which compiles itself as it goes, and never counts. What makes a run void is asked
+    of the generator, and of what is missing, not of latencies: so nobody chooses. If too few count, void ones are among
+    those that are given, and no figure of them counts.
     """
-    runs: list[Run] = []
-    for number in range(rounds * TRIES):
-        with systems.broker() as bootstrap:
-            runs.append(make(bootstrap))
-        done(f"run {number + 1}, {rounds} have to count: {told(runs[-1])}")
-        good = [found for found in runs if not found.is_void]
-        if len(good) == rounds:
-            return good
-    return runs
+    good: list[Run] = []
+    void: list[Run] = []
+    with systems.broker() as bootstrap:
+        done(f"a run for the broker to get warm: {told(make(bootstrap))}")
+        while len(good) < rounds and len(good) + len(void) < rounds * TRIES:
+            found = make(bootstrap)
+            (void if found.is_void else good).append(found)
+            done(f"run {len(good) + len(void)}, {rounds} have to count: {told(found)}")
+    return [*good, *void][:rounds]
 
 
 def run(

@@ -21,12 +21,10 @@ from __future__ import annotations
 
 import collections
 import concurrent.futures
-import contextlib
 import dataclasses
 import functools
 import math
 import multiprocessing
-import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -241,7 +239,7 @@ def run(bootstrap: str, seconds: float, done: Callable[[str], None]) -> Run:
         stored = _filled(system)
         done(f"{events.PROFILES} rows are there, {stored / 1e6:.0f} MB in the changelog")
         plan = Schedule(time.time() + 1, RATE, int(RATE * seconds))
-        pacing = others.submit(_paced, bootstrap, source, plan)
+        pacing = others.submit(logs.pace, bootstrap, source, "visits", plan)
         phases = _changed(system, plan, done)
         while not pacing.done():
             system.seen()
@@ -253,13 +251,6 @@ def run(bootstrap: str, seconds: float, done: Callable[[str], None]) -> Run:
         reports = [telemetry.decode(one.value or b"") for one in logs.read(bootstrap, system.names.telemetry, 1)]
     moves = [move for move in system.moves.values() if phases and move.at >= phases[0].begun]
     return Run(phases, pauses(moves, log, reports), judged(plan, output), late, stored, _size(reports, plan.start))
-
-
-def _paced(bootstrap: str, topic: str, plan: Schedule) -> Lateness:
-    """The generator is no part of the system: workers that start on the same cores must not make it late."""
-    with contextlib.suppress(PermissionError):
-        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
-    return logs.pace(bootstrap, topic, "visits", plan)
 
 
 def _changed(system: Resizable, plan: Schedule, done: Callable[[str], None]) -> list[Phase]:
