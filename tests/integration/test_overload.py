@@ -5,14 +5,20 @@ On a busy machine the slot does less, and more is put off: so what is asked is t
 
 from __future__ import annotations
 
+import time
+from collections import Counter
+from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 import overloaded
+from deployed_job import Deployed, deployed
 from overloaded import Overloaded
 from running_job import RunningJob, running
 from spillway.local.broker import Broker
+from spillway.runtime.driver.positions import Positions
 from spillway.runtime.slots import process
 
 RATE, SECONDS = 1.4 / 0.0105, 6.0
@@ -96,3 +102,60 @@ def test_slots_that_forget_what_they_have_done_ahead_repeat_it(broker: Broker) -
         load = _moved(job, overloaded.forgetful)
 
         assert any(len(times) > 1 for times in load.came().values())
+
+
+class Numbers:
+    """Fed to a job that is deployed; each is to come out once."""
+
+    def __init__(self, job: Deployed, name: str) -> None:
+        self._job, self._name = job, name
+        self._positions = Positions(job.access, job.names)
+        self.count = 0
+
+    def feed(self, rate: float, seconds: float) -> None:
+        """A tenth of a second's worth at once, and no faster."""
+        start, first = time.monotonic(), self.count
+        while (now := time.monotonic() - start) < seconds:
+            upto = first + int(rate * (now + 0.1))
+            values = [msgspec.json.encode({"n": n, "k": str(n)}).decode() for n in range(self.count, upto)]
+            self._job.feed(f"{self._name}.in", values)
+            self.count = upto
+            time.sleep(0.1)
+
+    def set_aside(self) -> int:
+        """In how many partitions something is done ahead, as it is committed."""
+        return len(self._positions.ahead("slowly", f"{self._name}.in", range(PARTITIONS)))
+
+    def came(self) -> Counter[int]:
+        """How often each has come."""
+        return Counter(self._job.column(f"{self._name}.out", "n"))
+
+
+PARTITIONS = 2
+
+
+@pytest.mark.broker
+@pytest.mark.timeout(300)
+def test_what_was_set_aside_is_left_to_batches_and_what_is_done_is_not_done_again(
+    broker: Broker, tmp_path: Path
+) -> None:
+    manifest = overloaded.manifest(broker.bootstrap, "overload-batched", policy=MOST)
+    with deployed(broker, manifest, tmp_path, partitions=PARTITIONS) as job:
+        job.start("driver", "--code", str(overloaded.CODE), "--spark", "local[2]")
+        job.start("worker", "--worker", "0", "--code", str(overloaded.CODE))
+        numbers = Numbers(job, "overload-batched")
+        job.until(lambda: job.told.ready)
+        job.until(lambda: job.told.standby.state == "warm")
+        numbers.feed(RATE, 4)
+        job.until(numbers.set_aside)
+
+        job.switch("slowly", "batch")
+        left = numbers.set_aside()
+        numbers.feed(RATE / 4, 1)
+        job.until(lambda: (batch := job.segment("slowly").batch) and batch.records)
+        job.switch("slowly", "record")
+        numbers.feed(RATE / 4, 1)
+
+        job.until(lambda: len(numbers.came()) == numbers.count)
+        assert left, "nothing was set aside when batches began: the run shows nothing"
+        assert {n: times for n, times in numbers.came().items() if times > 1} == {}

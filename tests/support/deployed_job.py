@@ -97,17 +97,20 @@ class Deployed:
 
     def last(self, topic: str, key: str, column: str) -> dict[Any, Any]:
         """By key, the last row that came out."""
-        found: dict[Any, Any] = {}
+        return {row[key]: row[column] for row in self._rows(topic)}
+
+    def column(self, topic: str, column: str) -> list[Any]:
+        """What all rows that came out have in a column."""
+        return [row[column] for row in self._rows(topic)]
+
+    def _rows(self, topic: str) -> Iterator[dict[str, Any]]:
         reader = clients.restorer(self.access, "test")
         try:
             count = len(reader.list_topics(topic, timeout=10).topics[topic].partitions)
             for _, messages, _ in scans.whole(reader, [(topic, number) for number in range(count)]):
-                for message in messages:
-                    row = json.loads(message.value())
-                    found[row[key]] = row[column]
+                yield from (json.loads(message.value()) for message in messages)
         finally:
             reader.close()
-        return found
 
     def close(self) -> None:
         """End everything."""

@@ -37,7 +37,7 @@ def broker(
     from spillway.local import broker as local
 
     try:
-        with local.Broker(data, port=port) as running:
+        with local.Broker(data, port=port, lasting=True) as running:
             for name, partitions in topics:
                 running.create_topic(name, partitions)
             terminal.say(described(running, [name for name, _ in topics], kept=data is not None))

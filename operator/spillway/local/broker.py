@@ -46,7 +46,8 @@ class Broker:
     """A broker, its data, and its port; may be stopped or killed and started again, on both.
 
     `data` is a directory that is made when it is not there and kept; without one a temporary directory is used, and
-    removed by `close`. `port` 0 stands for a free one. `settings` are Kafka's own, and win over ours.
+    removed by `close`. `port` 0 stands for a free one. `settings` are Kafka's own, and win over ours. One that is
+    `lasting` takes a little longer to start, and is quicker once it has been at work for some seconds.
     As a context manager it is ready inside of the block, and closed after it. It never outlives this process.
     """
 
@@ -56,9 +57,10 @@ class Broker:
         *,
         port: int = 0,
         settings: Mapping[str, str] | None = None,
+        lasting: bool = False,
         using: installation.Installation | None = None,
     ) -> None:
-        self._using = using or prepared()
+        self._using = using or (prepared().lasting() if lasting else prepared())
         self._settings = dict(settings or {})
         self._temporary = data is None
         self.directory = Path(tempfile.mkdtemp(prefix="spillway-broker-")) if data is None else data.resolve()

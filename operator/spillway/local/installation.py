@@ -20,9 +20,11 @@ from spillway.runtime import java
 BOOTSTRAP = "bootstrap.checkpoint"
 ARCHIVE = "classes.jsa"
 
-# A laptop's broker starts often and is mostly idle. C1 alone and the serial collector take 3.5 s of CPU for a start,
-# the defaults 6; with the archive of loaded classes it is 2. Peak throughput is measured in the decision record.
-QUICK_START = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+# The serial collector, C1 alone and an archive of loaded classes: 1.3 s of CPU for a start, where the defaults take 6.
+SMALL = ("-XX:+UseSerialGC",)
+# A broker that is there for a test is gone before C2 has compiled anything that pays. One that stays takes 0.7 s more
+# for its start, and then answers the small requests of a job at a moderate rate in half the time (decision 3).
+BRIEF = "-XX:TieredStopAtLevel=1"
 HEAP = "-Xmx256m"
 LOGGING = {
     "defaultLogLevel": "warn",  # INFO is 1600 lines for a start, and buries the one that says why it failed
@@ -43,14 +45,18 @@ class Installation:
     java: java.Java
     jars: Sequence[Path]
     prepared: Path
-    flags: Sequence[str] = ()
+    flags: Sequence[str] = (BRIEF,)
+
+    def lasting(self) -> Self:
+        """The same for a broker that is to stay."""
+        return dataclasses.replace(self, flags=())
 
     def training(self, folder: Path) -> Self:
         """The same, but writing into `folder`, when it ends in order, the archive of the classes that it has loaded.
 
         A Java without an archive of its own classes (some distributions leave it out) can't; starts are slower then.
         """
-        return dataclasses.replace(self, prepared=folder, flags=(f"-XX:ArchiveClassesAtExit={folder / ARCHIVE}",))
+        return dataclasses.replace(self, prepared=folder, flags=(BRIEF, f"-XX:ArchiveClassesAtExit={folder / ARCHIVE}"))
 
     def command(self, main_class: str, *arguments: str | Path) -> list[str]:
         """The command line that runs one of Kafka's programs."""
@@ -59,7 +65,7 @@ class Installation:
         logs = [f"-Dorg.slf4j.simpleLogger.{name}={value}" for name, value in LOGGING.items()]
         # The jars one by one, not dir/*: the archive is only valid for the very same list.
         classes = ["-cp", os.pathsep.join(map(str, self.jars))]
-        own = [*QUICK_START, HEAP, *shared, *logs, *self.flags]
+        own = [*SMALL, HEAP, *shared, *logs, *self.flags]
         return [str(self.java.executable), *own, *classes, main_class, *map(str, arguments)]
 
     def format(self, directory: Path) -> None:

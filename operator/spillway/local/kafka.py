@@ -66,7 +66,7 @@ class Kafka:
             self._tell(Event(Kind.NOTE, f"looking at the topics on {self.bootstrap}"))
             return
         port, taken = _port(self._where.port, job.spec.kafka.bootstrap_servers)
-        self._broker = Broker(self._state.broker, port=port)
+        self._broker = Broker(self._state.broker, port=port, lasting=True)
         self._broker.start()
         self.bootstrap = self._broker.bootstrap
         data = {"what": "broker", "bootstrap": self.bootstrap, "pid": self._broker.pid}

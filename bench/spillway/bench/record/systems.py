@@ -38,7 +38,7 @@ class EndedError(Exception):
 @contextlib.contextmanager
 def broker() -> Iterator[str]:
     """A broker for all runs of a measurement; its address."""
-    with local.Broker() as running:
+    with local.Broker(lasting=True) as running:
         yield running.bootstrap
 
 
