@@ -21,11 +21,11 @@ OPEN = 300_000  # milliseconds that a transaction may stay open: fills take seco
 
 def pace(bootstrap: str, topic: str, name: str, load: Load) -> Lateness:
     """Send a load as it is due; how late that was."""
-    schedule.take_precedence()
     work, dues = works.ALL[name], load.dues()
     work.value(0, 0.0)  # renders
     client = logs.producer(bootstrap, {"linger.ms": 1, "queue.buffering.max.messages": 1_000_000})
     client.list_topics(topic, timeout=logs.PATIENCE)
+    schedule.take_precedence()
     offset = time.monotonic() - time.time()  # by the clock that nobody sets
     at, late, sent = dues.tolist(), [], 0
     while sent < len(at):

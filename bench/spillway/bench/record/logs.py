@@ -75,9 +75,9 @@ def pace(
     bootstrap: str, topic: str, workload: str, plan: Schedule, partitions: int = PARTITIONS, *, unit: int = 1_000_000
 ) -> Lateness:
     """Write events as they are due, each with its due time in so many units a second; how late that was."""
-    schedule.take_precedence()
     client = producer(bootstrap, {"linger.ms": 0})
     client.list_topics(topic, timeout=PATIENCE)  # the first event must not wait for that
+    schedule.take_precedence()
     pacer = schedule.Pacer(plan)
     for (number, due), event in zip(pacer.events(), EVENTS[workload](), strict=False):
         _produce(client, topic, event.at(int(due * unit)), number % partitions)
