@@ -50,7 +50,8 @@ T = TypeVar("T")
 
 RATE = 1000.0
 PAUSE = 300.0  # ms
-WHOLE, FILLING = 90.0, 35.0  # seconds of a round at the least, and of them until the load begins
+WHOLE, FILLING = 100.0, 35.0  # seconds of a round at the least, and of them until the load begins
+WARM = 10.0  # seconds of load in which the broker compiles what it needs from then on: it takes most of a core for that
 CALM = 4.0  # seconds of load before, between and after changes: a second of warm-up, and latencies of a job at rest
 QUIET = 2.0  # seconds for which everything is where it should be: between two moves of one change it is for less
 LOOK = 0.1
@@ -215,15 +216,15 @@ class Resizable(Deployed):
 
 
 def main(seconds: float, rounds: int, done: Callable[[str], None]) -> list[Figure]:
-    """As many rounds as fit into the time, each with a broker of its own."""
+    """As many rounds as fit into the time."""
     count = max(1, min(rounds, int(seconds // WHOLE)))
     load = max(WHOLE, seconds / count) - FILLING
     runs = []
-    for number in range(count):
-        done(f"round {number + 1} of {count}")
-        with systems.broker() as bootstrap:
+    with systems.broker() as bootstrap:
+        for number in range(count):
+            done(f"round {number + 1} of {count}")
             runs.append(run(bootstrap, load, done))
-        done(told(runs[-1]))
+            done(told(runs[-1]))
     return shown(runs)
 
 
@@ -260,7 +261,7 @@ def _changed(system: Resizable, plan: Schedule, done: Callable[[str], None]) -> 
         ("4 → 2 workers", 2, False, lambda: system.resize(2)),
         ("another program", 2, True, lambda: system.change(RULES)),
     ]
-    _sleep(system, plan.start + CALM - time.time())
+    _sleep(system, plan.start + WARM + CALM - time.time())
     found, end = [], plan.due(plan.count) - CALM
     for name, workers, edits, change in changes:
         begun = time.time()
