@@ -32,6 +32,7 @@ EVENTS: Mapping[str, Callable[[], Iterator[events.Event]]] = {
     "visits": events.visits,
 }
 
+MOMENT = 0.02  # seconds of events that are written at once where nobody asks when each was
 Settings = Mapping[str, str | float]
 NONE: Settings = {}
 
@@ -60,6 +61,18 @@ def fill(bootstrap: str, topic: str, workload: str, first: int, count: int, part
     client = producer(bootstrap, {"linger.ms": 20, "compression.type": "lz4", "batch.size": 262_144})
     for number, event in enumerate(itertools.islice(EVENTS[workload](), first, first + count), first):
         _produce(client, topic, event.at(events.START_MS + number), number % partitions)
+    _flushed(client)
+
+
+def pour(bootstrap: str, topic: str, workload: str, rate: float, seconds: float, partitions: int = PARTITIONS) -> None:
+    """Write events at a rate, those of a moment at once: for loads whose latencies nobody asks for."""
+    client = producer(bootstrap, {"linger.ms": 20, "compression.type": "lz4", "batch.size": 262_144})
+    event, start, sent = EVENTS[workload](), time.monotonic(), 0
+    while (passed := time.monotonic() - start) < seconds:
+        for number, one in enumerate(itertools.islice(event, int(rate * passed) - sent), sent):
+            _produce(client, topic, one.at(events.START_MS + number), number % partitions)
+        sent = int(rate * passed)
+        client.poll(MOMENT)
     _flushed(client)
 
 

@@ -23,8 +23,8 @@ LATEST = 0.005
 def take_precedence() -> None:
     """The generator is no part of the system: what starts or works on the same cores must not make it late.
 
-    This holds for the thread that asks, and for those that it starts from now on; so ask after the client is there. With
-    precedence for its threads too, a client whose broker is busy took a whole core from that very broker.
+    This holds for the thread that asks, and for those that it starts from now on; so ask once the client is there.
+    With precedence for its threads too, a client whose broker is busy took a whole core from that very broker.
     """
     with contextlib.suppress(PermissionError, AttributeError):
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
