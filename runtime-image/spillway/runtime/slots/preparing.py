@@ -97,6 +97,7 @@ class _Restore:
         self.next: dict[_Place, int] = {(topic, want.partition.number): OFFSET_BEGINNING for topic in task.changelogs}
         self.missing = set(self.next)  # changelogs whose end was not seen yet
         self.wanted = False  # by `finish`
+        self.read = False  # now
         self.told = False
         self.done: tuple[Stretch, ...] = ()
 
@@ -235,12 +236,22 @@ class Preparer:
     def _read(self) -> None:
         if not self._restores:
             return
+        self._make_way()
         by_place = {place: found for found in self._restores.values() for place in found.next}
         for message in clients.arrived(self._consumer, AT_ONCE, LOOK):
             where = (message.topic(), message.partition())
             found = by_place.get(where)
             if found is not None:
                 self._take(found, where, message)
+
+    def _make_way(self) -> None:
+        """What is only read ahead rests while somebody waits for a partition.
+
+        All of it comes through one queue, and what was fetched ahead of others would have to be loaded first.
+        """
+        urgent = any(found.wanted for found in self._restores.values())
+        for found in self._restores.values():
+            (self._unassign if urgent and not found.wanted else self._assign)(found)
 
     def _take(self, found: _Restore, where: _Place, message: Message) -> None:
         error = message.error()
@@ -286,12 +297,16 @@ class Preparer:
             self._unassign(found)
 
     def _assign(self, found: _Restore) -> None:
-        if found.next:
-            new = {topic for topic, _ in found.next} - self._known
-            clients.know(self._consumer, *sorted(new))
-            self._known |= new
-            self._consumer.incremental_assign([TopicPartition(*place, at) for place, at in found.next.items()])
+        """Read it on from where it is, if it isn't read."""
+        if found.read or not found.next:
+            return
+        found.read = True
+        new = {topic for topic, _ in found.next} - self._known
+        clients.know(self._consumer, *sorted(new))
+        self._known |= new
+        self._consumer.incremental_assign([TopicPartition(*place, at) for place, at in found.next.items()])
 
     def _unassign(self, found: _Restore) -> None:
-        if found.next:
+        if found.read:
+            found.read = False
             self._consumer.incremental_unassign([TopicPartition(*place) for place in found.next])
