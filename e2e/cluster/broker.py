@@ -90,7 +90,7 @@ def _properties() -> str:
 
 
 def _script() -> str:
-    quick = " ".join(installation.QUICK_START)
+    quick = " ".join((*installation.SMALL, installation.BRIEF))
     logging = " ".join(f"-Dorg.slf4j.simpleLogger.{name}={value}" for name, value in installation.LOGGING.items())
     # Shell quotes around what has some of its own.
     logging = logging.replace("yyyy-MM-dd'T'HH:mm:ss.SSS", "HH:mm:ss.SSS")

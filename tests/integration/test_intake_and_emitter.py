@@ -17,7 +17,7 @@ from spillway.model import kafka as model
 from spillway.runtime import admin, clients
 from spillway.runtime.clients import Access
 from spillway.runtime.emitter import TO_ANY, Emitter, Mark, UndeliverableError
-from spillway.runtime.intake import Intake
+from spillway.runtime.intake import FEW, Intake
 
 _names = (f"inout{n}" for n in itertools.count())
 
@@ -72,6 +72,24 @@ def test_what_was_given_away_is_not_handed_out_and_comes_back_where_it_was(
     intake.take(topic, 0, cut)
 
     assert _values(intake, 500 - cut) == [f"{n}" for n in range(cut, 500)]
+    intake.close()
+
+
+def test_no_more_is_taken_than_there_is_room_for(broker: Broker, access: Access, topic: str) -> None:
+    large = [f"{n}".rjust(10_000) for n in range(100)]
+    kafka_records.produce(broker.bootstrap, topic, large)
+    _write(broker, topic, 100, 200)
+    intake = Intake(access, topic)
+    intake.take(topic, 0, 0)
+    counts: list[int] = []
+    while sum(counts) < 300:
+        if found := intake.poll(1, 1000, 100_000):
+            counts.append(len(found[topic, 0]))
+
+    # Those of one call of the client are the least that it takes, as nobody knows their sizes before.
+    assert all(count <= FEW + 1 for count in counts[:2])
+    assert max(counts) > FEW + 1
+    assert intake.emptied
     intake.close()
 
 

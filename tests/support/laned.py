@@ -9,6 +9,7 @@ from __future__ import annotations
 import bisect
 import collections
 import dataclasses
+import math
 import random
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -44,6 +45,7 @@ class Consumer:
         self._logs, self._dice = logs, dice
         self._at: dict[tuple[str, int], int] = {}
         self.lost: dict[tuple[str, int], str] = {}
+        self.weight, self.emptied = 0, True
 
     def take(self, topic: str, partition: int, offset: int) -> None:
         self._at[topic, partition] = min(offset, self._at.get((topic, partition), offset))
@@ -54,13 +56,15 @@ class Consumer:
     def reads(self, topic: str, partition: int) -> bool:
         return (topic, partition) in self._at
 
-    def poll(self, _: float, most: int) -> dict[tuple[str, int], list[Message]]:
+    def poll(self, _: float, most: int, __: float) -> dict[tuple[str, int], list[Message]]:
+        self.emptied = True
         for where in self._dice.sample(sorted(self._at), len(self._at)):
             at = self._at[where]
             log = self._logs[where].messages
             start = bisect.bisect_left(log, at, key=Message.offset)
             if some := log[start : start + most]:
                 self._at[where] = some[-1].offset() + 1
+                self.emptied = len(some) < most
                 return {where: some}
         return {}
 
@@ -149,7 +153,7 @@ class Slot:
 
     def step(self) -> bool:
         """Once around the loop; whether there was anything."""
-        found = self._lanes.poll(0.0, self.most)
+        found = self._lanes.poll(0.0, self.most, math.inf)
         for where, some in found.items():
             for place in self._readers.at(where):
                 if due := place.unseen(self._lanes.due(place, some)):

@@ -1,37 +1,51 @@
-"""As many messages at once as a slot is done with in ten milliseconds."""
+"""How much a slot takes at once."""
 
 from __future__ import annotations
 
-import pytest
+from collections.abc import Callable
 
 from spillway.runtime.slots import pace
-from spillway.runtime.slots.pace import Pace
+from spillway.runtime.slots.pace import STEP, Pace
+
+SOME = 1_000  # turns, enough for everything to settle
 
 
-def turns(cost: float, count: int, *, there: int = 10**6) -> Pace:
-    """What a slot takes at once after so many turns of messages that cost so many seconds each."""
+def _settled(found: Pace, size: int, each: Callable[[int], tuple[float, float]]) -> int:
+    """The most that the last of many turns take, of messages of a size; `each` says what so many of them cost."""
+    taken = []
+    for _ in range(SOME):
+        count = max(1, min(found.most, -(-found.room // size)))
+        found.took(count, count * size, *each(count))
+        taken.append(count)
+    return max(taken[-10:])
+
+
+def test_a_turn_of_small_records_is_as_long_as_it_may_be() -> None:
+    count = _settled(Pace(), 200, lambda count: (count * 5e-6, count * 5e-6))
+    assert STEP / 2 <= count * 5e-6 <= 2 * STEP
+
+
+def test_a_message_that_takes_longer_than_a_turn_is_taken_alone() -> None:
+    assert _settled(Pace(), 200, lambda count: (count * 1.0, count * 1.0)) == 1
+
+
+def test_frames_that_come_after_records_are_no_longer_turn_because_their_bytes_count() -> None:
     found = Pace()
-    for _ in range(count):
-        taken = min(found.most, there)
-        found.took(taken, taken * cost)
-    return found
+    _settled(found, 300, lambda count: (count * 80e-6, count * 80e-6))  # lines of 35 words
+    frames = max(1, found.room // 12_000)
+    assert frames * 1e-3 <= 4 * STEP  # of 300 rows
+    assert found.most > 10 * frames  # by messages alone it would have been so many
 
 
-@pytest.mark.parametrize("cost", [2e-6, 5e-6, 50e-6, 1e-3, 9e-3])
-def test_turns_of_a_slot_with_much_to_do_come_to_take_about_ten_milliseconds(cost: float) -> None:
-    found = turns(cost, 50)
-    assert found.most == pace.MOST or pace.STEP / 2 <= found.most * cost <= 2 * pace.STEP
+def test_a_busy_machine_makes_turns_no_shorter_and_waiting_for_a_service_does() -> None:
+    starved = _settled(Pace(), 200, lambda count: (count * 15e-6, count * 5e-6))
+    assert starved * 5e-6 >= STEP / 2
+    waiting = _settled(Pace(), 200, lambda count: (count * 0.002, count * 5e-6))
+    assert waiting * 0.002 <= 2 * STEP / pace.WAITING
 
 
-def test_messages_that_take_longer_than_a_turn_are_taken_one_by_one() -> None:
-    assert turns(0.5, 5).most == 1
-
-
-def test_one_turn_that_had_to_wait_for_a_core_changes_little() -> None:
-    found = turns(2e-6, 20)
-    found.took(3, 4.0)
-    assert found.most == pace.MOST / 2
-
-
-def test_few_messages_say_nothing_about_many() -> None:
-    assert turns(2e-6, 50, there=3).most == pace.FIRST
+def test_nothing_grows_beyond_what_a_client_has_at_hand() -> None:
+    found = Pace()
+    _settled(found, 100_000, lambda _: (0.0, 0.0))
+    _settled(found, 1, lambda _: (0.0, 0.0))
+    assert (found.most, found.room) == (pace.MOST, pace.MOST_ROOM)

@@ -164,9 +164,11 @@ def emitter(access: Access, heard: Heard | None = None, batch: int = BATCH) -> P
             # One millisecond gathers what one poll has brought; with 0 each record is a request at low rates.
             "linger.ms": 1,
             "compression.type": "lz4",
-            # Bounded memory: when this is full, the loop waits, and reads nothing.
-            "queue.buffering.max.kbytes": 64 * 1024,
-            "queue.buffering.max.messages": 200_000,
+            # Bounded memory, and bounded moves: when this is full, the loop waits, and reads nothing. Who gives a
+            # partition away waits until all of it has arrived, which takes a busy broker some tens of milliseconds;
+            # with ten times as much it took two seconds.
+            "queue.buffering.max.kbytes": 16 * 1024,
+            "queue.buffering.max.messages": 20_000,
             "message.max.bytes": topics.LARGEST_FRAME,
             "batch.size": batch,
             # As Java clients do it, so that others find a key where they look for it.

@@ -24,6 +24,7 @@ from spillway.controllers import overload
 from spillway.model.execution import OnError, Overload, Policy
 from spillway.model.kafka import Stream
 from spillway.runtime import task
+from spillway.runtime.intake import Intake
 from spillway.runtime.programs.program import Program
 from spillway.runtime.slots.place import Place
 from spillway.runtime.slots.readers import Readers, Where
@@ -73,6 +74,8 @@ class Lanes:
         self._said: set[str] = set()  # programs
         self.came = 0
         """Messages of this turn, without those that were passed over."""
+        self.weight = 0
+        """Bytes of this turn, as an intake counts them."""
 
     @property
     def active(self) -> bool:
@@ -115,13 +118,11 @@ class Lanes:
         if place.where in self._off:
             self._bring_back(place.where)
 
-    def poll(self, seconds: float, most: int) -> Found:
-        """What is to be looked at now."""
+    def poll(self, seconds: float, most: int, room: float) -> Found:
+        """What is to be looked at now; see `intake.Intake.poll`."""
         self._turn_is_late = False
         if not self.active:
-            found = self._readers.poll(seconds, most)
-            self.came = sum(map(len, found.values()))
-            return found
+            return self._taken(self._readers.intake, seconds, most, room)
         while self._back:
             if (where := self._back.pop()) in self._off:
                 self._bring_back(where)
@@ -129,19 +130,23 @@ class Lanes:
         waits = self._aim()
         if waits and self._emptied:
             self._emptied = False
-            if found := self._late(0.0, most):
+            if found := self._late(0.0, most, room):
                 return found
-        found = self._readers.poll((LOOK if self._queued else 0.0) if waits else seconds, most)
+        found = self._taken(self._readers.intake, (LOOK if self._queued else 0.0) if waits else seconds, most, room)
         if not found and waits:
             self._queued = False
-            return self._late(min(seconds, LOOK), most)
-        self.came = sum(map(len, found.values()))
+            return self._late(min(seconds, LOOK), most, room)
         now = self._clock()
         for where, some in found.items():
             self._ages[where] = self._age(some[0]), now
         # Who has had to wait has others behind it, though the client may not have them at hand for a moment.
         self._queued = any(self._age(some[-1]) > overload.FRESH for some in found.values())
-        self._emptied = self.came < most and not self._queued
+        self._emptied = self._readers.intake.emptied and not self._queued
+        return found
+
+    def _taken(self, intake: Intake, seconds: float, most: int, room: float) -> Found:
+        found = intake.poll(seconds, most, room)
+        self.came, self.weight = sum(map(len, found.values())), intake.weight
         return found
 
     def due(self, place: Place, some: list[Message]) -> list[Message]:
@@ -243,10 +248,9 @@ class Lanes:
                     self._readers.also_from(where, place.next)
         return waits
 
-    def _late(self, seconds: float, most: int) -> Found:
-        found = self._readers.late.poll(seconds, most)
+    def _late(self, seconds: float, most: int, room: float) -> Found:
+        found = self._taken(self._readers.late, seconds, most, room)
         self._turn_is_late = bool(found)
-        self.came = sum(map(len, found.values()))
         now = self._clock()
         if self._turn in found or self._turn not in self._off:
             self._heard = now

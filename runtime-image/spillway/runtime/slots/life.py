@@ -115,8 +115,8 @@ class Life:
 
     def step(self) -> None:
         """Once around."""
-        found = self._lanes.poll(self._patience(), self._pace.most)
-        began = time.perf_counter()
+        found = self._lanes.poll(self._patience(), self._pace.most, self._pace.room)
+        began, cpu = time.perf_counter(), time.thread_time()
         if found:
             failpoints.reached("polled")
         worked: dict[Place, None] = {}
@@ -134,7 +134,7 @@ class Life:
             failpoints.reached("sent")
             took = time.perf_counter() - began
             self.busy += took
-            self._pace.took(self._lanes.came, took)
+            self._pace.took(self._lanes.came, self._lanes.weight, took, time.thread_time() - cpu)
         self.emitter.serve()
         self._hear()
         self._look()

@@ -28,10 +28,6 @@ class Readers:
         self._followers: dict[Where, list[Replicas]] = {}
         self._followed: set[str] = set()  # programs whose replicas are followed
 
-    def poll(self, seconds: float, most: int) -> dict[Where, list[Message]]:
-        """What has come, by topic and partition."""
-        return self.intake.poll(seconds, most)
-
     @property
     def late(self) -> Intake:
         """A second consumer, for what waits until nothing else does: made when it is needed first."""
