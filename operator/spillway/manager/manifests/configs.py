@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import binascii
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -62,3 +63,11 @@ def token(built: Built) -> Manifest:
         "type": "Opaque",
         "data": {pods.TOKEN_KEY: base64.b64encode(built.token.encode()).decode()},
     }
+
+
+def token_of(secret: Mapping[str, Any]) -> str:
+    """The token that such a Secret has; empty if it has none that can be read."""
+    try:
+        return base64.b64decode((secret.get("data") or {}).get(pods.TOKEN_KEY, "")).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return ""
