@@ -22,6 +22,7 @@ import observations
 from api_proxy import USER, Answer, Proxy, Stopwatch
 from fake_driver import FakeDriver
 from managed import Manager, Namespace, until
+from spillway.manager.manifests import resources
 from spillway.model.observation import Recommended, Slot
 
 if TYPE_CHECKING:
@@ -166,7 +167,10 @@ def _changed(stage: Stage) -> None:
         document = json.loads((place.child("ConfigMap", "j-spec") or {})["data"]["job.json"])
         status = (place.job() or {}).get("status", {})
         template = json.dumps((place.child("StatefulSet", "j-worker") or {})["spec"]["template"])
-        return document["metadata"]["generation"] == status.get("observedGeneration") == 2 and "1050m" in template
+        return (
+            document["metadata"]["generation"] == status.get("observedGeneration") == 2
+            and f"{resources.WORKER_CPU + 2 * resources.SLOT_CPU}m" in template
+        )
 
     stage.until("it is used", done)
     stage.until("it is at rest", lambda: _at_rest(place))
