@@ -339,6 +339,34 @@ def test_an_api_server_that_refuses_everything_is_not_run_against(stage: Stage) 
     stage.until("all is there", lambda: _at_rest(stage.place))
 
 
+# Lives of a manager in a minute without an API server: it waits for the lease, and that costs nothing; kubelets wait
+# longer and longer between two starts.
+AWAY, LIVES = 60.0, 4
+
+
+@_LONG
+@pytest.mark.chaos
+def test_an_api_server_that_is_away_for_a_minute_costs_that_minute_and_no_more(stage: Stage) -> None:
+    right, _ = _played(stage, "create")
+    lives, began = stage.lives, time.monotonic()
+    stage.proxy.away = True
+    stage.proxy.cut()
+    while time.monotonic() - began < AWAY:
+        stage.revive()
+        time.sleep(0.2)
+    stage.proxy.away = False
+    back = time.monotonic()
+
+    assert stage.lives - lives <= LIVES
+    stage.place.change({"policy": {"headroom": 0.25}})
+    _seen(stage, 2)
+    stage.until("it is at rest", lambda: _at_rest(stage.place))
+    print(f"used {time.monotonic() - back:.1f} s after it was back, in {stage.lives - lives} more lives")  # noqa: T201
+    found = whole(stage.place)
+    assert found.keys() == right.keys()
+    assert found["conditions"] == right["conditions"]
+
+
 @_LONG
 @pytest.mark.chaos
 @pytest.mark.timeout(7200, func_only=True)

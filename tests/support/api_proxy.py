@@ -47,6 +47,7 @@ class Proxy:
         cut: watches are cut off when this is set, and begin anew.
         gone: so many watches are answered with 410 next.
         instead: called with verb, path, body and headers of each request; what it gives is answered.
+        away: nobody answers: all connections are broken off.
         user: as whom all is asked; None for who may do anything.
     """
 
@@ -57,6 +58,7 @@ class Proxy:
         self.before: Callable[[int, str], Answer | None] = lambda *_: None
         self.after: Callable[[int, str], bool] = lambda *_: False
         self.gone = 0
+        self.away = False
         self.instead: Callable[[str, str, bytes, Mapping[str, str]], tuple[int, bytes] | None] = lambda *_: None
         self.user: str | None = USER
         self.url = ""
@@ -74,6 +76,9 @@ class Proxy:
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
         path = request.path_qs
+        if self.away and request.transport is not None:
+            request.transport.abort()
+            return web.Response(status=503)
         self.asked[request.method] += 1
         # In a thread: who answers may ask somebody else first.
         told = request.method, path, await request.read(), request.headers
