@@ -5,8 +5,9 @@ from __future__ import annotations
 import base64
 import contextlib
 import json
+import os
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -129,13 +130,50 @@ def test_a_switch_of_a_job_on_a_cluster_brings_its_token(scene: Scene) -> None:
     assert len(scene.driver.orders) == 1
 
 
-def test_a_driver_that_can_not_be_reached_is_told_with_the_way_around(scene: Scene) -> None:
+# What kubectl does, as far as there are no kubelets: it tells where the port is, and is there until it is ended.
+KUBECTL = """#!/bin/sh
+echo "$@" > {folder}/asked
+{fails}
+echo "Forwarding from {address} -> 8080"
+exec sleep 60
+"""
+
+
+@pytest.fixture
+def kubectl(scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], Path]]:
+    """Another kubectl before all others; the file with what it was asked."""
+
+    def put(fails: str) -> Path:
+        program = tmp_path / "bin" / "kubectl"
+        program.parent.mkdir()
+        program.write_text(KUBECTL.format(folder=tmp_path, address=scene.driver.address, fails=fails))
+        program.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+        return tmp_path / "asked"
+
+    return put
+
+
+def test_where_policies_keep_the_api_server_out_a_port_is_forwarded(
+    scene: Scene, kubectl: Callable[[str], Path]
+) -> None:
+    asked_for, scene.pods.away = kubectl(""), True
+    shown = scene.run("explain", "ysb", "-n", scene.place.name)
+
+    assert shown.exit_code == 0, shown.output
+    assert "in batches since" in shown.stdout
+    assert f"--namespace {scene.place.name} port-forward pod/ysb-driver-0 :8080" in asked_for.read_text()
+
+
+def test_a_driver_that_can_not_be_reached_is_told_with_why(scene: Scene, kubectl: Callable[[str], Path]) -> None:
+    kubectl("echo pods is forbidden >&2; exit 1")
     scene.pods.away = True
     shown = scene.run("explain", "ysb", "-n", scene.place.name)
     assert shown.exit_code == 1
-    assert "port-forward ysb-driver-0 8080" in shown.stderr
+    assert "i/o timeout" in shown.stderr
+    assert "kubectl port-forward: pods is forbidden" in shown.stderr
 
-    scene.pods.away, scene.pods.refused = False, True
+    scene.pods.away, scene.pods.refused = False, True  # by RBAC
     shown = scene.run("explain", "ysb", "-n", scene.place.name)
     assert shown.exit_code == 1
     assert "pods/proxy" in shown.stderr
@@ -294,7 +332,8 @@ def test_what_a_bundle_is_looked_through_for_would_be_in_it(
         assert secret in everything, secret
 
 
-def test_a_bundle_says_what_could_not_be_had(scene: Scene, tmp_path: Path) -> None:
+def test_a_bundle_says_what_could_not_be_had(scene: Scene, tmp_path: Path, kubectl: Callable[[str], Path]) -> None:
+    kubectl("exit 1")
     scene.pods.away = True
     file = tmp_path / "ysb.tar.gz"
     shown = scene.run("bundle", "ysb", "-n", scene.place.name, "-o", str(file))

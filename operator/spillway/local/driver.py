@@ -40,8 +40,7 @@ class Driver:
         `ask` gets a path, and a body to put there or None; it raises DriverError.
         """
         self.address = address
-        self._token = token
-        self._asked = ask or self._over_http
+        self._asked = ask or over_http(address, token)
 
     def observation(self) -> observation.Observation:
         """All that it tells of its job."""
@@ -102,23 +101,28 @@ class Driver:
                 continue
         return found
 
-    def _over_http(self, path: str, body: bytes | None) -> bytes:
+    def _unfit(self, error: Exception) -> DriverError:
+        return DriverError(f"the driver at {self.address} answers in a way that can't be read here: {error}")
+
+
+def over_http(address: str, token: str = "", patience: float = PATIENCE) -> Ask:
+    """Asks at host:port; a `token` is brought with what changes something."""
+
+    def ask(path: str, body: bytes | None) -> bytes:
         headers = {"Content-Type": "application/json"} if body is not None else {}
-        if body is not None and self._token:
-            headers["Authorization"] = f"Bearer {self._token}"
-        request = urllib.request.Request(
-            f"http://{self.address}{path}", body, headers, method="GET" if body is None else "PUT"
-        )
+        if body is not None and token:
+            headers["Authorization"] = f"Bearer {token}"
+        method = "GET" if body is None else "PUT"
+        request = urllib.request.Request(f"http://{address}{path}", body, headers, method=method)
         try:
-            with _open(request, timeout=PATIENCE) as answer:
+            with _open(request, timeout=patience) as answer:
                 return bytes(answer.read(LARGEST))
         except urllib.error.HTTPError as error:
             said = error.read(500).decode(errors="replace").strip()
-            message = f"the driver at {self.address} answers {path} with {error.code}: {said}"
+            message = f"the driver at {address} answers {path} with {error.code}: {said}"
             raise DriverError(message) from None
         except (OSError, http.client.HTTPException) as error:
-            message = f"the driver at {self.address} does not answer: {error}"
+            message = f"the driver at {address} does not answer: {error}"
             raise DriverError(message) from None
 
-    def _unfit(self, error: Exception) -> DriverError:
-        return DriverError(f"the driver at {self.address} answers in a way that can't be read here: {error}")
+    return ask

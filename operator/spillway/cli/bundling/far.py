@@ -19,6 +19,7 @@ from spillway.cli.clusters import jobs
 from spillway.cli.clusters.connections import Connection, Object
 from spillway.controllers.reconciling import names
 from spillway.controllers.reconciling.names import Names
+from spillway.local.driver import DriverError
 from spillway.manager import kinds
 from spillway.manager.errors import ClusterError
 from spillway.manager.kinds import Kind
@@ -119,13 +120,14 @@ def _add_events(archive: Archive, connection: Connection, namespace: str, name: 
 
 def _add_told(archive: Archive, connection: Connection, namespace: str, name: str) -> None:
     """What the driver tells."""
-    answers = connection.read([jobs.path(namespace, name, path) for path in _TOLD])
-    for path, answer in zip(_TOLD, answers, strict=True):
+    driver = jobs.driver(connection, namespace, name)
+    for path in _TOLD:
         what = path.rpartition("/")[2]
-        if isinstance(answer, ClusterError):
-            archive.problems.append(f"{what} of the driver: {answer}")
-            continue
-        archive.add_json(f"driver/{what}.json", answer.decode(errors="replace"))
+        try:
+            archive.add_json(f"driver/{what}.json", driver.get(path))
+        except DriverError as error:
+            archive.problems.append(f"{what} of the driver: {error}")
+            return
 
 
 def _add_pods(archive: Archive, connection: Connection, namespace: str, pods: Iterable[Object]) -> None:

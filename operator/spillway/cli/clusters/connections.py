@@ -10,6 +10,7 @@ from typing import Any
 
 from kubernetes.aio import config
 
+from spillway.cli.clusters.forwarding import Forward
 from spillway.manager import cluster
 from spillway.manager.cluster import ApiServer
 from spillway.manager.errors import ClusterError
@@ -29,8 +30,11 @@ class Connection:
         namespace: the one that is meant where none is named.
     """
 
-    def __init__(self, runner: asyncio.Runner, api: ApiServer, namespace: str) -> None:
-        self._runner, self._api, self.namespace = runner, api, namespace
+    def __init__(
+        self, runner: asyncio.Runner, api: ApiServer, context: str | None, stack: contextlib.ExitStack
+    ) -> None:
+        self._runner, self._api, self._context, self._stack = runner, api, context, stack
+        self.namespace = _namespace(context)
 
     def get(self, kind: Kind, namespace: str, name: str) -> Object:
         """One object. Raises NotFoundError and other ClusterErrors."""
@@ -50,6 +54,12 @@ class Connection:
         """Whatever is answered. Raises ClusterError where nothing is."""
         status, found, _ = self._runner.run(self._api.send(method, path, body, headers, PATIENCE))
         return status, found
+
+    def forwarded(self, namespace: str, pod: str, port: int) -> str:
+        """Where on this machine a port of a pod is, as long as the connection lasts. Raises ForwardError."""
+        found = Forward(namespace, pod, port, self._context)
+        self._stack.callback(found.close)
+        return found.address
 
     def read(self, paths: Sequence[str]) -> list[bytes | ClusterError]:
         """What is at each path; several are asked at once."""
@@ -72,12 +82,10 @@ class Connection:
 @contextlib.contextmanager
 def opened(context: str | None = None) -> Iterator[Connection]:
     """The API server of a context of the kubeconfig, or of the current one. Raises UnreachableError without any."""
-    with asyncio.Runner() as runner:
+    with asyncio.Runner() as runner, contextlib.ExitStack() as stack:
         api = runner.run(ApiServer.connected(lambda *_: None, context))
-        try:
-            yield Connection(runner, api, _namespace(context))
-        finally:
-            runner.run(api.close())
+        stack.callback(lambda: runner.run(api.close()))
+        yield Connection(runner, api, context, stack)
 
 
 def _namespace(context: str | None) -> str:

@@ -2,17 +2,18 @@
 
 That takes the right to `get pods/proxy`, and to change something also `update pods/proxy` and to read the Secret with
 the token of the job: what Kubernetes' own role `edit` has in a namespace. Where a NetworkPolicy keeps the API server
-out, a forwarded port leads there all the same.
+out, and there is a kubectl, a forwarded port leads there all the same (`create pods/portforward`).
 """
 
 from __future__ import annotations
 
 import json
 
-from spillway.cli.clusters.connections import Connection, Object
+from spillway.cli.clusters.connections import PATIENCE, Connection, Object
+from spillway.cli.clusters.forwarding import ForwardError
 from spillway.controllers.reconciling import names
 from spillway.controllers.reconciling.names import Names
-from spillway.local.driver import Driver, DriverError
+from spillway.local.driver import Ask, Driver, DriverError, over_http
 from spillway.manager import kinds
 from spillway.manager.errors import ClusterError, ForbiddenError
 from spillway.manager.manifests import configs
@@ -30,33 +31,77 @@ def pod_path(namespace: str, pod: str, rest: str) -> str:
     return f"{kinds.POD.path(namespace, f'http:{pod}:{PORT}')}/proxy{rest}"
 
 
-def driver(connection: Connection, namespace: str, job: str) -> Driver:
-    """The driver of a job; it raises DriverError where it can't be reached."""
-    where = f"{namespace}/{Names(job).driver}-0"
-    token: list[str] = []
+class FarDriver:
+    """The way to the driver of a job: through the API server, and where that can't reach it, by a forwarded port."""
 
-    def ask(rest: str, body: bytes | None) -> bytes:
+    def __init__(self, connection: Connection, namespace: str, job: str) -> None:
+        self._connection, self._namespace, self._job = connection, namespace, job
+        self._pod = f"{Names(job).driver}-0"
+        self._token = self._why = self._address = ""
+        self._forwarded: Ask | None = None
+
+    @property
+    def where(self) -> str:
+        """Which driver, for people."""
+        return f"{self._namespace}/{self._pod}"
+
+    def ask(self, rest: str, body: bytes | None) -> bytes:
+        """What it answers. Raises DriverError."""
         try:
-            if body is None:
-                status, found = connection.send("GET", path(namespace, job, rest))
-            else:
-                token[:] = token or [_token(connection, namespace, job)]
-                headers = {TOKEN_HEADER: token[0], "Content-Type": "application/json"}
-                status, found = connection.send("PUT", path(namespace, job, rest), json.loads(body), headers)
-        except ForbiddenError as error:
-            message = f"the driver {where} can't be asked: {error}"
-            raise DriverError(message) from None
+            if self._forwarded is None:
+                found = self._through_api_server(rest, body)
+                if found is not None:
+                    return found
+                self._forward()
+            return self._over_port(rest, body)
         except ClusterError as error:
-            raise DriverError(_silent(where, namespace, job, str(error))) from None
+            message = f"the driver {self.where} can't be asked: {error}"
+            raise DriverError(message) from None
+
+    def _through_api_server(self, rest: str, body: bytes | None) -> bytes | None:
+        """None where it can't reach the pod."""
+        where = path(self._namespace, self._job, rest)
+        if body is None:
+            status, found = self._connection.send("GET", where)
+        else:
+            headers = {TOKEN_HEADER: self._known_token(), "Content-Type": "application/json"}
+            status, found = self._connection.send("PUT", where, json.loads(body), headers)
         if status == 200:
             return found
-        said = _said(found)
-        if status in (502, 503, 504):
-            raise DriverError(_silent(where, namespace, job, said))
-        message = f"the driver {where} answers {rest} with {status}: {said}"
+        self._why = _said(found)
+        if status in (403, 502, 503, 504):
+            return None
+        message = f"the driver {self.where} answers {rest} with {status}: {self._why}"
         raise DriverError(message)
 
-    return Driver(where, ask=ask)
+    def _forward(self) -> None:
+        try:
+            address = self._connection.forwarded(self._namespace, self._pod, PORT)
+        except ForwardError as error:
+            message = (
+                f"the driver {self.where} can't be reached through the API server ({self._why}), nor past it: {error}"
+            )
+            raise DriverError(message) from None
+        self._forwarded = over_http(address, patience=PATIENCE)
+        self._address = address
+
+    def _over_port(self, rest: str, body: bytes | None) -> bytes:
+        assert self._forwarded is not None  # noqa: S101 - for the type alone
+        if body is None:
+            return self._forwarded(rest, None)
+        return over_http(self._address, self._known_token(), PATIENCE)(rest, body)
+
+    def _known_token(self) -> str:
+        if not self._token:
+            found = self._connection.get(kinds.SECRET, self._namespace, Names(self._job).token)
+            self._token = configs.token_of(found)
+        return self._token
+
+
+def driver(connection: Connection, namespace: str, job: str) -> Driver:
+    """The driver of a job; it raises DriverError where it can't be reached."""
+    far = FarDriver(connection, namespace, job)
+    return Driver(far.where, ask=far.ask)
 
 
 def find(connection: Connection, namespace: str, job: str) -> Object:
@@ -79,18 +124,6 @@ def pods(connection: Connection, namespace: str, job: str) -> list[Object]:
     """Those of a job, in the order of their names."""
     found = connection.listed(kinds.POD, namespace, f"{names.JOB}={job}")
     return sorted(found, key=lambda pod: str(pod["metadata"]["name"]))
-
-
-def _token(connection: Connection, namespace: str, job: str) -> str:
-    return configs.token_of(connection.get(kinds.SECRET, namespace, Names(job).token))
-
-
-def _silent(where: str, namespace: str, job: str, why: str) -> str:
-    return (
-        f"the driver {where} does not answer through the API server: {why}. If a NetworkPolicy keeps that out, forward"
-        f" a port (kubectl --namespace {namespace} port-forward {Names(job).driver}-0 {PORT}) and give --driver"
-        f" localhost:{PORT}"
-    )
 
 
 def _said(body: bytes) -> str:
