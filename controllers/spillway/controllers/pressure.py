@@ -80,13 +80,12 @@ class Pressure:
 
 def observe(before: Pressure, done: Done) -> Pressure:
     """Take one moment into account; the rules are those of the module."""
-    numbers = (done.at, done.went, done.left, done.cost)
-    if not all(math.isfinite(number) for number in numbers) or min(done.left, done.cost) <= 0:
+    per_slot = done.went / done.left if done.left > 0 else math.nan
+    if not all(math.isfinite(number) for number in (done.at, per_slot, done.cost)) or done.cost <= 0:
         return before
     if done.went <= 0:
         return dataclasses.replace(before, since=None)
     seconds = max(0.0, done.at - before.at) if before.at is not None else 0.0
-    per_slot = done.went / done.left
     share = max(LEAST, min(1.0, per_slot * done.cost))
     if done.queue is None or done.queue < WAITS * max(done.went, 1.0):
         back = 1 - (1 - before.reached) * 0.5 ** (seconds / FORGET)

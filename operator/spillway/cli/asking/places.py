@@ -179,10 +179,10 @@ def _named(asked: Asked) -> tuple[str | None, str]:
 def _away(job: str, *, begun: bool) -> str:
     if begun:
         return f"job {job} is being started on this machine; ask again in a moment"
-    far = "" if contexts.named() else ". On a cluster it would be found by its name, but no kubeconfig names one"
+    far = "" if contexts.named() else " no kubeconfig says where one on a cluster would be: set KUBECONFIG, or"
     return (
         f"job {job} does not run on this machine{_others()}. Start it with `spillway up FILE`, or give --state DIR if"
-        f" it was started with that{far}"
+        f" it was started with that;{far} give --driver HOST:PORT"
     )
 
 
