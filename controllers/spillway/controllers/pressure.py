@@ -87,7 +87,7 @@ def observe(before: Pressure, done: Done) -> Pressure:
         return dataclasses.replace(before, since=None)
     seconds = max(0.0, done.at - before.at) if before.at is not None else 0.0
     share = max(LEAST, min(1.0, per_slot * done.cost))
-    if done.queue is None or done.queue < WAITS * max(done.went, 1.0):
+    if done.queue is None or not done.queue >= WAITS * max(done.went, 1.0):  # what is no number is nothing
         back = 1 - (1 - before.reached) * 0.5 ** (seconds / FORGET)
         return Pressure(max(back, share), max(before.best, per_slot), None, done.at)
     since = done.at if before.since is None else before.since
