@@ -34,11 +34,11 @@ def test_capacity_is_never_below_what_was_done_while_nothing_waited(
 
 
 @given(MOMENTS, st.floats(1, 1000))
-def test_while_a_queue_stays_capacity_becomes_what_is_done(
+def test_while_a_queue_grows_capacity_becomes_what_is_done(
     before: list[tuple[float, float, float]], done: float
 ) -> None:
     found = _played(before, Pressure())
-    found = _played([(done, 1e6, 0.2)] * 80, found)
+    found = _played([(done, 1e6 + 0.5 * done * tick, 0.2) for tick in range(120)], found)
     assert math.isclose(found.capacity(1.0, COST), done, rel_tol=0.01)
 
 
@@ -46,6 +46,7 @@ def test_while_a_queue_stays_capacity_becomes_what_is_done(
 def test_it_is_a_share_and_positive(moments: list[tuple[float, float, float]]) -> None:
     found = _played(moments, Pressure())
     assert pressure.LEAST <= found.reached <= 1
+    assert pressure.LEAST <= found.slowed <= 1
     assert found.capacity(1.0, COST) <= max(1 / COST, *(went for went, _, _ in moments), 0.0)
 
 

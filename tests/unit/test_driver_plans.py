@@ -191,9 +191,9 @@ def test_what_was_learnt_in_a_burst_is_not_forgotten_in_the_calm_after_it() -> N
 
 
 def _press(beliefs: Beliefs, name: str, rate: float, *, cost: float, queue: float, since: float = 0.0) -> None:
-    """One slot does so much for six seconds, while so much waits."""
+    """One slot does so much for six seconds, while so much waits, and more and more."""
     for tick in range(30):
-        beliefs.press(name, Done(since + 0.2 * tick, rate, 1.0, cost, queue))
+        beliefs.press(name, Done(since + 0.2 * tick, rate, 1.0, cost, queue + rate * tick))
 
 
 def test_slots_that_get_less_done_than_costs_promise_are_planned_as_they_are() -> None:
@@ -226,7 +226,7 @@ def test_a_segment_that_never_runs_in_batches_is_pressed_by_what_slots_tell_of_i
     beliefs.planned(planned)
     known = {"counts": Batches(can=False, pinned=Paradigm.RECORD)}
     for tick in range(100):
-        works = {"words": Work(100.0, 800.0, 0.05), "counts": Work(800.0, 800.0, 0.1, 5_000 + 100 * tick, 8)}
+        works = {"words": Work(100.0, 800.0, 0.05), "counts": Work(800.0, 800.0, 0.1, 5_000 + 300 * tick, 8)}
         seen = Seen(0.2 * tick, {}, {}, works, {}, {}, {}, {})
         steering.press(beliefs, seen, 1, known)
     assert steering.can("counts", beliefs, seen, 1) == pytest.approx(800.0, rel=0.02)

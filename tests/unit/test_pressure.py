@@ -11,10 +11,22 @@ TICK = 0.2
 COST = 1 / 16_000
 
 
-def _after(before: Pressure, seconds: float, went: float, queue: float | None, *, slots: float = 1.0) -> Pressure:
+def _after(
+    before: Pressure,
+    seconds: float,
+    went: float,
+    queue: float | None,
+    *,
+    slots: float = 1.0,
+    grows: float = 1.0,
+    slack: float = 0.0,
+    wide: bool = True,
+) -> Pressure:
+    """So much is done for a while; what waits grows by so many times of that."""
     began = before.at + TICK if before.at is not None else 0.0
     for tick in range(round(seconds / TICK)):
-        before = pressure.observe(before, Done(began + tick * TICK, went, slots, COST, queue))
+        waits = None if queue is None else queue + grows * went * tick * TICK * (queue > 0)
+        before = pressure.observe(before, Done(began + tick * TICK, went, slots, COST, waits, slack, wide))
     return before
 
 
@@ -37,9 +49,46 @@ def test_a_slot_with_a_part_of_a_core_is_no_whole_one() -> None:
     assert _capacity(throttled) == pytest.approx(700, rel=0.02)
 
 
+def test_a_queue_that_grows_by_little_says_it_too_after_a_while() -> None:
+    found = _after(Pressure(), 60.0, 8_000.0, 100_000.0, grows=0.02)
+    assert _capacity(found) == pytest.approx(8_000, rel=0.01)
+
+
+def test_what_is_worked_off_speaks_for_its_slots_and_not_against_them() -> None:
+    pressed = _after(Pressure(), 10.0, 4_000.0, 50_000.0)
+    found = _after(pressed, 8.0, 8_000.0, 90_000.0, grows=-0.5)
+    assert _capacity(found) == pytest.approx(8_000, rel=0.01)
+    assert _capacity(_after(Pressure(), 8.0, 4_000.0, 90_000.0, grows=-0.5)) == pytest.approx(16_000)
+
+
+def test_what_a_burst_leaves_behind_presses_nobody() -> None:
+    burst = _after(Pressure(), 1.0, 12_000.0, 50_000.0)
+    found = _after(burst, 30.0, 100.0, 300.0, grows=0.0)
+    assert _capacity(found) == pytest.approx(16_000)
+
+
+def test_a_queue_that_stands_still_waits_for_something_else() -> None:
+    halted = _after(Pressure(), 600.0, 1_000.0, 5_000.0, grows=0.0)
+    assert (halted.reached, halted.slowed) == (1.0, 1.0)
+
+
+def test_ends_of_transactions_are_no_queue() -> None:
+    found = Pressure()
+    for tick in range(1000):
+        found = pressure.observe(found, Done(TICK * tick, 2.0, 1.0, COST, float(tick * 7 % 64), slack=128.0))
+    assert (found.reached, found.slowed) == (1.0, 1.0)
+
+
+def test_more_slots_are_not_planned_for_a_load_that_is_on_one_partition() -> None:
+    skewed = _after(Pressure(), 10.0, 4_000.0, 9_000.0, wide=False)
+    assert _capacity(skewed) == pytest.approx(4_000, rel=0.01)
+    assert skewed.slowed == 1.0
+    assert _after(Pressure(), 10.0, 4_000.0, 9_000.0).slowed == pytest.approx(0.25, rel=0.01)
+
+
 def test_calm_says_nothing_against_what_was_done_before() -> None:
     pressed = _after(Pressure(), 10.0, 8_000.0, 5_000.0)
-    assert _capacity(_after(pressed, 6.0, 100.0, 3.0)) == pytest.approx(8_000, rel=0.01)
+    assert _capacity(_after(pressed, 6.0, 100.0, 3.0, grows=0.0)) == pytest.approx(8_000, rel=0.01)
 
 
 def test_what_is_done_without_a_queue_can_be_done() -> None:

@@ -194,7 +194,7 @@ class Beliefs:
         for name, one in self._pressures.items():
             through = self.through(name)
             for behind in through[1] if through is not None else ():
-                found[behind] = max(found.get(behind, 1.0), 1 / one.reached)
+                found[behind] = max(found.get(behind, 1.0), 1 / one.slowed)
         return found
 
     def _learn_gains(self, name: str, work: Work, share: float) -> None:

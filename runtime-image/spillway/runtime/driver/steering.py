@@ -205,7 +205,11 @@ def press(beliefs: Beliefs, seen: Seen, slots: int, batches: Mapping[str, Batche
         cost, theirs = through
         # What slots tell of a queue is less than there is, as messages and as far as they have fetched; but it grows.
         queue = of.queue if of.queue is not None else work.lag
-        beliefs.press(name, Done(seen.at, work.came, _left(theirs, seen, slots), cost, queue))
+        lags = [place.lag or 0 for where, place in seen.places.items() if where.segment == name]
+        waiting = sum(lag > 1 for lag in lags)  # more than the end of a transaction
+        wide = 2 * waiting > len(lags) or not lags
+        left = _left(theirs, seen, slots)
+        beliefs.press(name, Done(seen.at, work.came, left, cost, queue, slack=2.0 * len(lags), wide=wide))
 
 
 def _came(node: Node, problem: Problem, seen: Seen, topics: Mapping[str, str]) -> Arrivals | None:
