@@ -140,7 +140,7 @@ exec sleep 60
 
 
 @pytest.fixture
-def kubectl(scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], Path]]:
+def kubectl(scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
     """Another kubectl before all others; the file with what it was asked."""
 
     def put(fails: str) -> Path:

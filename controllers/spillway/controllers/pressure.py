@@ -141,4 +141,4 @@ def observe(before: Pressure, done: Done) -> Pressure:
 
 
 def _back(share: float, seconds: float) -> float:
-    return 1 - (1 - share) * 0.5 ** (seconds / FORGET)
+    return 1 - (1 - share) * math.pow(0.5, seconds / FORGET)

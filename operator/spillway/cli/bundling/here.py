@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 from spillway.cli.asking.places import Place
@@ -13,6 +14,7 @@ TOLD = {
     "driver/observation.json": "/v1/observation",
     "driver/decisions.json": "/v1/decisions",
     "driver/deciding.json": "/v1/deciding",
+    "metrics/driver.txt": "/metrics",
 }
 
 
@@ -20,14 +22,17 @@ def bundle(place: Place, folder: str) -> Archive:
     """All of it."""
     archive = Archive(folder, Redactor())
     for name, path in TOLD.items():
-        archive.attempt(name, lambda name=name, path=path: archive.add_json(name, place.driver.get(path)))  # type: ignore[misc]
-    archive.attempt("metrics", lambda: archive.add_text("metrics/driver.txt", place.driver.get("/metrics")))
+        archive.attempt(name, functools.partial(_tell, archive, place, name, path))
     if place.folder is not None:
         for file in ("job.json", LOCK):
             _add(archive, place.folder / file, "job.json" if file == "job.json" else "run.json")
         for log in sorted((place.folder / "logs").glob("*.log")):
             _add(archive, log, f"logs/{log.name}")
     return archive
+
+
+def _tell(archive: Archive, place: Place, name: str, path: str) -> None:
+    (archive.add_json if name.endswith(".json") else archive.add_text)(name, place.driver.get(path))
 
 
 def _add(archive: Archive, file: Path, name: str) -> None:
