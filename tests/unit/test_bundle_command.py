@@ -1,4 +1,4 @@
-"""`spillway bundle` of a job on this machine. What a cluster adds is in `tests/api`, what is secret in `test_redaction`."""
+"""`spillway bundle` of a job on this machine. What a cluster adds is in `tests/api`, what is secret in another file."""
 
 from __future__ import annotations
 
