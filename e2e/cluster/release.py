@@ -55,7 +55,8 @@ def check() -> str:
 def _helm(*arguments: str, given: object = None) -> str:
     target = ["--kubeconfig", kind.kubeconfig(), "--kube-context", kind.CONTEXT, "--namespace", NAMESPACE]
     body = None if given is None else json.dumps(given).encode()
-    return run(helm(), *arguments, *target, f"--timeout={WITHIN}s", given=body, seconds=WITHIN + 60)
+    waits = [f"--timeout={WITHIN}s"] if arguments[0] != "status" else []
+    return run(helm(), *arguments, *target, *waits, given=body, seconds=WITHIN + 60)
 
 
 def installed() -> bool:
