@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 HERE, CLUSTER = "here", "cluster"
 NONE = "-"
+AT_ONCE = 16  # drivers; as many requests go to an API server at a time
 _LOOKS = {"kept": "green", "broken": "bold red"}
 
 
@@ -94,15 +95,34 @@ def _here(namespace: str | None) -> Iterator[Row]:
 def _far(namespace: str | None, connection: Connection) -> Iterator[Row]:
     from spillway.cli.clusters import jobs
 
-    bodies = jobs.all_of(connection, namespace)
+    bodies, reached = jobs.all_of(connection, namespace), True
+    for begin in range(0, len(bodies), AT_ONCE):
+        some = bodies[begin : begin + AT_ONCE]
+        told = _told(some, connection) if reached else {}
+        # Where none of so many answers, no driver can be reached from here: each would be waited for in vain.
+        reached = bool(told) or len(some) < AT_ONCE
+        for body in some:
+            yield stated(body, told.get(_name(body)))
+
+
+def _told(bodies: Sequence[Mapping[str, Any]], connection: Connection) -> dict[str, Observation]:
+    """What drivers tell, of those that answer."""
+    from spillway.cli.clusters import jobs
+
     paths = [jobs.path(body["metadata"]["namespace"], body["metadata"]["name"], "/v1/observation") for body in bodies]
+    found = {}
     for body, answer in zip(bodies, connection.read(paths), strict=True):
-        name = f"{body['metadata']['namespace']}/{body['metadata']['name']}"
-        seen = None
-        if not isinstance(answer, SpillwayError):
-            with contextlib.suppress(msgspec.MsgspecError):
-                seen = observation.observation(answer)
-        yield stated(body, seen if seen is not None and seen.job == name else None)
+        if isinstance(answer, SpillwayError):
+            continue
+        with contextlib.suppress(msgspec.MsgspecError):
+            seen = observation.observation(answer)
+            if seen.job == _name(body):  # an address may have gone to another one
+                found[seen.job] = seen
+    return found
+
+
+def _name(body: Mapping[str, Any]) -> str:
+    return f"{body['metadata']['namespace']}/{body['metadata']['name']}"
 
 
 def observed(seen: Observation, where: str) -> Row:
@@ -131,13 +151,13 @@ def observed(seen: Observation, where: str) -> Row:
 
 def stated(body: Mapping[str, Any], seen: Observation | None) -> Row:
     """What the status of a StreamJob says, and its driver where that answers: the status has no numbers that move."""
-    metadata, status = body["metadata"], body.get("status") or {}
+    status = body.get("status") or {}
     conditions: dict[str, Mapping[str, Any]] = {one.get("type", ""): one for one in status.get("conditions") or ()}
     ready, met = conditions.get("Ready", {}), conditions.get("LatencyMet", {})
     known = observed(seen, CLUSTER) if seen is not None else Row("", CLUSTER)
     return dataclasses.replace(
         known,
-        job=f"{metadata['namespace']}/{metadata['name']}",
+        job=_name(body),
         ready={"True": True, "False": False}.get(str(ready.get("status"))),
         promise=known.promise or {"True": "kept", "False": "broken"}.get(str(met.get("status")), ""),
         paradigm=str(status.get("paradigm") or known.paradigm),
