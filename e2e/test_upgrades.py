@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -14,6 +14,8 @@ from spaces import Space, until
 RATE = 40.0  # lines per second, as under disturbances
 WORKERS = 2
 ROLLED = 150.0  # seconds for three pods, those of a set one after the other, to be others and to work
+
+Step = Callable[[], None]
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -38,7 +40,8 @@ def test_a_job_works_on_while_its_operator_is_upgraded_and_rolled_back(space: Sp
         feeder.pour(RATE)
         results.until_any(30)
         lives = job.lives()
-        for step in (lambda: release.upgrade(podAnnotations={"e2e": "upgraded"}), release.rollback):
+        steps: tuple[Step, ...] = (lambda: release.upgrade(podAnnotations={"e2e": "upgraded"}), release.rollback)
+        for step in steps:
             step()
             results.until_more(30)
             assert job.lives() == lives, "pods of the job were touched"
@@ -53,7 +56,8 @@ def test_where_an_upgrade_changes_pods_of_jobs_they_roll_and_no_result_is_lost(s
     with Feeder(job) as feeder, Results(job.output) as results:
         feeder.pour(RATE)
         results.until_any(30)
-        for step in (lambda: release.upgrade(jobImage={"pullPolicy": "Never"}), release.rollback):
+        steps: tuple[Step, ...] = (lambda: release.upgrade(jobImage={"pullPolicy": "Never"}), release.rollback)
+        for step in steps:
             before = {uid for uid, _ in job.lives().values()}
             step()
             until("all pods are others, and work", lambda before=before: _others(job, before), ROLLED, job.told)  # type: ignore[misc]

@@ -93,8 +93,8 @@ class Redactor:
 
 def _forms(value: str) -> Iterator[str]:
     """How a value may be written."""
-    value = value.strip()
-    for line in {value, *value.splitlines()}:
+    # As it stands in a Secret, which may end with a newline, as programs read it, and each line of a file.
+    for line in {value, value.strip(), *value.splitlines()}:
         if len(line) < SHORTEST:
             continue
         yield line

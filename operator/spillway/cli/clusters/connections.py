@@ -10,6 +10,7 @@ from typing import Any
 
 from kubernetes.aio import config
 
+from spillway.cli.asking import contexts
 from spillway.cli.clusters.forwarding import Forward
 from spillway.manager import cluster
 from spillway.manager.cluster import ApiServer
@@ -91,8 +92,8 @@ def opened(context: str | None = None) -> Iterator[Connection]:
 def _namespace(context: str | None) -> str:
     """That of the context, as for kubectl; of a pod, its own."""
     try:
-        contexts, current = config.list_kube_config_contexts(os.environ.get("KUBECONFIG"))
-        chosen = next((one for one in contexts if one["name"] == context), current) if context else current
+        listed, current = config.list_kube_config_contexts(os.environ.get("KUBECONFIG"))  # type: ignore[no-untyped-call]
+        chosen = next((one for one in listed if one["name"] == context), current) if context else current
         return str(chosen["context"].get("namespace") or "default")
     except (config.ConfigException, OSError, KeyError, TypeError):
         with contextlib.suppress(OSError):
