@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -53,12 +53,12 @@ def audit(api_server: ApiServer, client: ApiClient, tmp_path_factory: pytest.Tem
         place.allow(user)
         address = ("--driver-address", f"http://{driver.address}")
         with managed.running(kubeconfig, place.name, folder / "log", *address) as manager:
-            _live(place, driver)
+            _live(place, driver, lambda: audits.read(api_server.audit(), user))
             assert manager.end() == 0, (folder / "log").read_text()[-3000:]
         yield audits.read(api_server.audit(), user)
 
 
-def _live(place: Namespace, driver: FakeDriver) -> None:
+def _live(place: Namespace, driver: FakeDriver, audit: Callable[[], Audit]) -> None:
     """All that a manager does with a job."""
     place.create_job(cooldown="0s", scaleDownDelay="0s")
     until("all is there", lambda: place.children().keys() == managed.WHOLE)
@@ -67,6 +67,8 @@ def _live(place: Namespace, driver: FakeDriver) -> None:
     place.run_pod("j-worker")
     until("it grows", lambda: place.replicas() == 4 and driver.seen.granted == 4)
     place.set_status("j-worker", 1, 1)  # of four: its events tell why, or nothing does
+    until("its events are looked at", lambda: Asked("", "events", "list") in audit().allowed)
+    place.set_status("j-worker", 4, 4)
     _tell(place, driver, workers=2, granted=2)
     until("it shrinks", lambda: place.replicas() == 2)
     place.change({"policy": {"headroom": 0.3}})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import io
 import json
 from pathlib import Path
 
@@ -12,6 +14,7 @@ from typer.testing import CliRunner, Result
 import asked
 from spillway.cli.asking import overviews
 from spillway.cli.main import app
+from spillway.cli.planning import sheets
 from spillway.local import state
 from spillway.model.observation import Condition
 
@@ -32,7 +35,7 @@ def test_jobs_of_this_machine_are_shown_as_their_drivers_tell(tmp_path: Path) ->
 
     assert shown.exit_code == 0
     head, line = shown.stdout.splitlines()
-    assert head.split() == ["job", "promise", "p99", "in", "waiting", "runs", "workers", "executors", "look", "at"]
+    assert head.split() == ["job", "promise", "p99", "in", "waits", "runs", "workers", "spark"]
     assert line.startswith("default/ysb  kept 100 %")
     assert "mixed" in line
     assert (listed[0]["job"], listed[0]["where"], listed[0]["ready"]) == ("default/ysb", "here", True)
@@ -46,6 +49,23 @@ def test_a_run_whose_driver_is_silent_is_among_them(tmp_path: Path) -> None:
 
     assert shown.exit_code == 0
     assert "does not answer" in shown.stdout
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_names_are_whole_and_what_is_wrong_has_room(width: int) -> None:
+    seen = asked.moments()[asked.BURST].seen
+    wrong = "Unschedulable: " + "no node has room " * 10
+    rows = [
+        dataclasses.replace(overviews.observed(seen, "cluster"), job="analytics/tolls", workers="2/2", executors="1/1"),
+        overviews.Row("analytics/campaigns", "cluster", ready=False, promise="broken", workers="0/1", why=wrong),
+    ]
+    out = io.StringIO()
+    sheets.put(sheets.console(out, width), overviews.drawn(rows))
+    shown = out.getvalue()
+    assert "analytics/tolls" in shown
+    assert shown.count("analytics/campaigns") == 2
+    assert shown.count("no node has room") + shown.count("no node has\nroom") >= 8
+    assert "…" not in shown
 
 
 def test_where_nothing_runs_that_is_said(tmp_path: Path) -> None:
@@ -94,11 +114,7 @@ def test_names_and_messages_steer_no_terminal() -> None:
     seen = asked.moments()[asked.CALM].seen
     wrong = Condition("Topics", False, "TopicMissing", "\x1b[2Jgone")
     row = overviews.observed(msgspec.structs.replace(seen, ready=False, conditions=(wrong,)), "here")
-    from io import StringIO
-
-    from spillway.cli.planning import sheets
-
-    out = StringIO()
-    sheets.put(sheets.console(out, 100), [overviews.table([row])])
+    out = io.StringIO()
+    sheets.put(sheets.console(out, 100), overviews.drawn([row]))
     assert "\x1b[2J" not in out.getvalue()
     assert "TopicMissing" in out.getvalue()

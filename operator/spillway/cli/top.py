@@ -62,7 +62,7 @@ def _show(namespace: str | None, connection: Connection | None, output: options.
     if output is options.Format.JSON:
         terminal.say(json.dumps(overviews.data(rows), indent=2))
     elif rows:
-        sheets.put(sheets.console(), [overviews.table(rows)])
+        sheets.put(sheets.console(), overviews.drawn(rows))
     else:
         where = "here, and no cluster is named" if connection is None else "here or on the cluster"
         terminal.complain(f"no job runs {where}")
@@ -71,6 +71,7 @@ def _show(namespace: str | None, connection: Connection | None, output: options.
 def _watch(namespace: str | None, connection: Connection | None, output: options.Format) -> None:
     import sys
 
+    from rich.console import Group
     from rich.live import Live
 
     from spillway.cli.asking import overviews
@@ -83,5 +84,5 @@ def _watch(namespace: str | None, connection: Connection | None, output: options
             time.sleep(EVERY)
     with Live(console=sheets.console(), auto_refresh=False, screen=True) as live:
         while True:
-            live.update(overviews.table(overviews.gathered(namespace, connection)), refresh=True)
+            live.update(Group(*overviews.drawn(overviews.gathered(namespace, connection))), refresh=True)
             time.sleep(EVERY)

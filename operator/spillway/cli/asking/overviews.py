@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -175,22 +176,21 @@ def _wrong(conditions: Mapping[str, Mapping[str, Any]]) -> str:
     return f"{one.get('reason', '')}: {one.get('message', '')}" if one is not None else ""
 
 
-def table(rows: Sequence[Row]) -> Table:
-    """For people."""
-    drawn = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
-    drawn.add_column("job", overflow="fold")
+def drawn(rows: Sequence[Row]) -> Iterator[RenderableType]:
+    """For people: a table, and below it what is wrong, for that may be long."""
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+    table.add_column("job", no_wrap=True)
     several = len({row.where for row in rows}) > 1
     if several:
-        drawn.add_column("where", no_wrap=True)
-    drawn.add_column("promise", no_wrap=True)
-    for title in ("p99", "in", "waiting"):
-        drawn.add_column(title, justify="right", no_wrap=True)
-    for title in ("runs", "workers", "executors"):
-        drawn.add_column(title, no_wrap=True)
-    drawn.add_column("look at", overflow="ellipsis", no_wrap=True, ratio=1)
+        table.add_column("where", no_wrap=True)
+    table.add_column("promise", no_wrap=True)
+    for title in ("p99", "in", "waits"):
+        table.add_column(title, justify="right", no_wrap=True)
+    for title in ("runs", "workers", "spark"):
+        table.add_column(title, no_wrap=True)
     for row in rows:
         share = f" {sizes.of_all(row.within)}" if row.within is not None else ""
-        drawn.add_row(
+        table.add_row(
             Text(terminal.clean(row.job), "bold"),
             *([Text(row.where, "dim")] if several else []),
             Text(f"{row.promise}{share}" if row.promise else NONE, _LOOKS.get(row.promise, "dim")),
@@ -200,9 +200,14 @@ def table(rows: Sequence[Row]) -> Table:
             Text(row.paradigm or NONE, "magenta" if row.paradigm in ("batch", "mixed") else ""),
             Text(row.workers or NONE),
             Text(row.executors or NONE),
-            Text(terminal.clean(row.why), "yellow"),
         )
-    return drawn
+    yield table
+    wrong = [row for row in rows if row.why]
+    if wrong:
+        yield ""
+        yield from (
+            Text.assemble((terminal.clean(row.job), "bold"), "  ", (terminal.clean(row.why), "yellow")) for row in wrong
+        )
 
 
 def data(rows: Sequence[Row]) -> list[dict[str, Any]]:
