@@ -15,9 +15,7 @@ from typing import Any
 from cluster import docker
 from cluster.shell import ClusterError, Step, lab, run
 
-# Debian's name of the engine is also that of a registry, and no file of the project names one of those.
-ENGINE = ".".join(("docker", "io"))
-PACKAGES = (ENGINE, "containerd", "runc", "iptables", "iproute2", "debootstrap")
+PACKAGES = ("docker.io", "containerd", "runc", "iptables", "iproute2", "debootstrap")  # as Debian calls them
 WITHIN = 60.0  # seconds; 2 with a store that was left in order, up to 20 after a crash
 SYS_RESOURCE = 24  # the number of the capability, as in linux/capability.h
 BOUNDED = "spillway-bounded"

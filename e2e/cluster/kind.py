@@ -8,10 +8,12 @@ import os
 import shutil
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import yaml
 
+import audits
 from cluster import docker, nodes, programs
 from cluster.shell import ClusterError, Step, lab, run, works
 from kubernetes_programs import KUBECTL
@@ -24,6 +26,8 @@ PODS, SERVICES = "10.244.0.0/16", "10.96.0.0/16"  # kind's own
 KAFKA_PORT = 30092
 WITHIN = 180.0  # seconds; a new node took 36 here, one that is started again 30
 SYSTEM_CONTAINERS = 7  # apiserver, controller-manager, scheduler, etcd, proxy, and DNS twice
+# On the node: where the API server reads what it is to write down of requests, and where it does.
+AUDIT_POLICY, AUDIT_LOG = "/etc/kubernetes/policies/audit.yaml", "/var/log/kubernetes/audit.log"
 # Endpoints that are ready reach the rules of kube-proxy within a second of its next sync.
 SETTLED = 3.0
 
@@ -36,8 +40,8 @@ def stock() -> str:
 def up(telling: Step) -> None:
     """Make the cluster, or start it again, and return when everything in it works."""
     image = stock() or nodes.image()
-    if _exists() and _image() != image:
-        telling.note = "another node image: new cluster, "
+    if _exists() and (_image() != image or not _is_as_configured()):
+        telling.note = "another node image, or other settings: new cluster, "
         down()
     if not stock():
         _keep_inside()
@@ -89,6 +93,11 @@ def load(images: Sequence[str]) -> list[str]:
     return missing
 
 
+def audit() -> list[str]:
+    """What was asked of the API server since its log began, an event in each line."""
+    return docker.docker("exec", NODE, "cat", AUDIT_LOG).splitlines()
+
+
 def _kind(*arguments: str) -> str:
     return run(programs.path(programs.KIND), *arguments, environment={"KUBECONFIG": kubeconfig()})
 
@@ -101,8 +110,36 @@ def _image() -> str:
     return docker.docker("inspect", "--format", "{{.Config.Image}}", NODE)
 
 
-def _create(image: str) -> None:
-    document = {
+def _is_as_configured() -> bool:
+    """Whether the cluster was made with the settings of now."""
+    return _settings_file().is_file() and _settings_file().read_text() == yaml.safe_dump(_settings())
+
+
+def _settings_file() -> Path:
+    return lab() / "kind.yaml"
+
+
+def _settings() -> dict[str, Any]:
+    policy = lab() / "audit-policy.yaml"
+    policy.write_text(audits.POLICY)
+    folders = {"policies": (str(Path(AUDIT_POLICY).parent), True), "logs": (str(Path(AUDIT_LOG).parent), False)}
+    audited = {
+        "kind": "ClusterConfiguration",
+        "apiServer": {
+            "extraArgs": {
+                "audit-policy-file": AUDIT_POLICY,
+                "audit-log-path": AUDIT_LOG,
+                "audit-log-maxsize": "100",  # MB; a run of all tests takes a few
+                "audit-log-maxbackup": "1",
+            },
+            "extraVolumes": [
+                {"name": f"audit-{name}", "hostPath": path, "mountPath": path, "readOnly": only_read,
+                 "pathType": "DirectoryOrCreate"}
+                for name, (path, only_read) in folders.items()
+            ],
+        },
+    }  # fmt: skip
+    return {
         "kind": "Cluster",
         "apiVersion": "kind.x-k8s.io/v1alpha4",
         "networking": {"podSubnet": PODS, "serviceSubnet": SERVICES},
@@ -112,11 +149,16 @@ def _create(image: str) -> None:
                 "extraPortMappings": [
                     {"containerPort": KAFKA_PORT, "hostPort": KAFKA_PORT, "listenAddress": "127.0.0.1"}
                 ],
+                "kubeadmConfigPatches": [yaml.safe_dump(audited)],
+                "extraMounts": [{"hostPath": str(policy), "containerPath": AUDIT_POLICY, "readOnly": True}],
             }
         ],
     }
-    file = lab() / "kind.yaml"
-    file.write_text(yaml.safe_dump(document))
+
+
+def _create(image: str) -> None:
+    file = _settings_file()
+    file.write_text(yaml.safe_dump(_settings()))
     _kind("create", "cluster", "--name", NAME, "--image", image, "--config", str(file), "--wait", f"{WITHIN:.0f}s")
 
 

@@ -29,10 +29,34 @@ def install(images: Images) -> None:
         "jobImage": {"repository": runtime[0], "tag": runtime[1]},
         "clusterWide": True,  # each test has a namespace of its own
     }
+    _helm("upgrade", NAME, str(CHART), "--install", "--wait", "--values=-", given=values)
+
+
+def upgrade(**values: object) -> None:
+    """Install it again with some other values, and return when it is ready."""
+    _helm("upgrade", NAME, str(CHART), "--reuse-values", "--wait", "--values=-", given=values)
+
+
+def rollback() -> None:
+    """Go back to what was installed before the last upgrade, and return when that is ready."""
+    _helm("rollback", NAME, "--wait")
+
+
+def revision() -> int:
+    """How often it was installed, upgraded, or rolled back."""
+    return int(json.loads(_helm("status", NAME, "--output=json"))["version"])
+
+
+def check() -> str:
+    """`helm test`; what it printed. Raises ClusterError where it fails."""
+    return _helm("test", NAME, "--logs")
+
+
+def _helm(*arguments: str, given: object = None) -> str:
     target = ["--kubeconfig", kind.kubeconfig(), "--kube-context", kind.CONTEXT, "--namespace", NAMESPACE]
-    waiting = ["--wait", f"--timeout={WITHIN}s"]
-    given = json.dumps(values).encode()
-    run(helm(), "upgrade", NAME, CHART, "--install", *target, *waiting, "--values=-", given=given, seconds=WITHIN + 60)
+    body = None if given is None else json.dumps(given).encode()
+    waits = [f"--timeout={WITHIN}s"] if arguments[0] != "status" else []
+    return run(helm(), *arguments, *target, *waits, given=body, seconds=WITHIN + 60)
 
 
 def installed() -> bool:

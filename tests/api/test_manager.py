@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ import managed
 import observations
 from fake_driver import FakeDriver
 from managed import Namespace, until
+from spillway.controllers.reconciling import ending
 from spillway.model.observation import Observation, Recommended, Slot
 
 if TYPE_CHECKING:
@@ -205,6 +207,48 @@ def test_workers_grow_at_once_and_shrink_only_when_they_are_empty(
     until("the rest follows", lambda: place.replicas() == 2)
 
 
+@pytest.fixture
+def at_work(place: Namespace, manager: managed.Manager, driver: FakeDriver) -> Iterator[None]:
+    """A job whose worker holds something."""
+    held = (Slot("w0.0", 1, False, False, 0.1, 0.1, 1, 4),)
+    place.create_job()
+    until("all children are there", lambda: place.children().keys() == managed.WHOLE)
+    driver.seen = told(place, workers=1, granted=1, slots=held)
+    place.run_pod("j-driver")
+    place.run_pod("j-worker")
+    until("it is ready", lambda: place.condition("Ready") == ("True", "Running"))
+    driver.grants.clear()
+    yield
+    place.client.ask("DELETE", f"/api/v1/namespaces/{place.name}/pods?gracePeriodSeconds=0")
+    until("the job is gone", lambda: place.job() is None, 40)
+
+
+@pytest.mark.usefixtures("at_work")
+def test_a_job_that_is_deleted_comes_to_rest_before_its_pods_are_ended(place: Namespace, driver: FakeDriver) -> None:
+    place.delete_job()
+    until("no worker is granted", lambda: driver.grants[-1:] == [0])
+    time.sleep(1.5)  # some looks
+    assert place.children().keys() == managed.WHOLE
+
+    driver.seen = told(place, workers=1, granted=0)
+    until("it is gone", lambda: place.job() is None, 5)
+    assert place.children() == {}
+
+
+@pytest.mark.usefixtures("at_work")
+@pytest.mark.parametrize("hangs", [True, False], ids=["hangs", "is silent"])
+def test_a_driver_can_not_keep_a_job_from_ending(place: Namespace, driver: FakeDriver, *, hangs: bool) -> None:
+    if not hangs:
+        driver.seen = msgspec.structs.replace(driver.seen, job="another/job")  # nothing that could be believed
+    began = time.monotonic()
+    place.delete_job()
+    until("it is gone", lambda: place.job() is None, 30)
+    took = time.monotonic() - began
+    # A second each way: the time of a deletion is told in whole ones.
+    bound = ending.REST if hangs else ending.SILENT
+    assert abs(took - bound.total_seconds()) < 3
+
+
 def test_a_driver_that_falls_silent_changes_no_size(place: Namespace, job: dict[str, Any], driver: FakeDriver) -> None:
     place.change({"policy": {"cooldown": "0s", "scaleDownDelay": "0s"}})
     driver.seen = told(place, workers=3)
@@ -346,8 +390,6 @@ def test_the_token_stays_and_is_in_the_secret_alone(
 
 
 def test_a_job_at_rest_causes_no_writes(place: Namespace, job: dict[str, Any], manager: managed.Manager) -> None:
-    import time
-
     def versions() -> dict[Any, str]:
         found = {key: child["metadata"]["resourceVersion"] for key, child in place.children().items()}
         return {**found, "job": (place.job() or {"metadata": {"resourceVersion": ""}})["metadata"]["resourceVersion"]}

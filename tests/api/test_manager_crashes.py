@@ -22,6 +22,7 @@ import observations
 from api_proxy import USER, Answer, Proxy, Stopwatch
 from fake_driver import FakeDriver
 from managed import Manager, Namespace, until
+from spillway.manager.manifests import resources
 from spillway.model.observation import Recommended, Slot
 
 if TYPE_CHECKING:
@@ -166,7 +167,10 @@ def _changed(stage: Stage) -> None:
         document = json.loads((place.child("ConfigMap", "j-spec") or {})["data"]["job.json"])
         status = (place.job() or {}).get("status", {})
         template = json.dumps((place.child("StatefulSet", "j-worker") or {})["spec"]["template"])
-        return document["metadata"]["generation"] == status.get("observedGeneration") == 2 and "1050m" in template
+        return (
+            document["metadata"]["generation"] == status.get("observedGeneration") == 2
+            and f"{resources.WORKER_CPU + 2 * resources.SLOT_CPU}m" in template
+        )
 
     stage.until("it is used", done)
     stage.until("it is at rest", lambda: _at_rest(place))
@@ -280,16 +284,32 @@ def test_refusals_and_lost_replies_lead_to_the_same(stage: Stage) -> None:
     assert found == right
 
 
-def test_watches_that_are_cut_or_too_old_miss_nothing(stage: Stage) -> None:
+def test_watches_that_are_cut_miss_nothing_and_end_nobody(stage: Stage) -> None:
     _played(stage, "create")
-    for round_ in range(2):
-        stage.proxy.gone = 2 * round_
+    for headroom, generation in ((0.25, 2), (0.35, 3)):
         stage.proxy.cut()
-        stage.place.change({"policy": {"headroom": 0.25 + round_ / 10}})
-        generation = 2 + round_
-        stage.until("it is seen", lambda g=generation: (stage.place.job() or {})["status"]["observedGeneration"] == g)  # type: ignore[misc]
-    # kopf ends where the watch itself is answered with 410, and the process with it; the kubelet starts it again.
-    assert stage.lives <= 1 + 2  # each of the two answers may end one
+        stage.place.change({"policy": {"headroom": headroom}})
+        _seen(stage, generation)
+    assert stage.lives == 1
+
+
+def test_a_watch_that_is_too_old_ends_one_life_and_misses_nothing(stage: Stage) -> None:
+    _played(stage, "create")
+    # One watch of the three: kopf ends where a watch itself is answered with 410, and the process with it. Were two
+    # answered so, the other one could be the first watch of the next life, and end that as well.
+    stage.proxy.gone = 1
+    stage.proxy.cut()
+    stage.place.change({"policy": {"headroom": 0.25}})
+    until("the answer was given", lambda: stage.proxy.gone == 0)
+    assert stage.manager is not None
+    until("the process ends", lambda: stage.manager is not None and stage.manager.process.poll() is not None)
+    stage.place.change({"policy": {"headroom": 0.35}})  # while nobody looks
+    _seen(stage, 3)
+    assert stage.lives == 2
+
+
+def _seen(stage: Stage, generation: int) -> None:
+    stage.until("it is seen", lambda: (stage.place.job() or {})["status"]["observedGeneration"] == generation)
 
 
 def test_a_manager_at_rest_asks_little(stage: Stage) -> None:
@@ -317,6 +337,34 @@ def test_an_api_server_that_refuses_everything_is_not_run_against(stage: Stage) 
     assert watch.per_minute <= AT_REST
     stage.proxy.reset()
     stage.until("all is there", lambda: _at_rest(stage.place))
+
+
+# Lives of a manager in a minute without an API server: it waits for the lease, and that costs nothing; kubelets wait
+# longer and longer between two starts.
+AWAY, LIVES = 60.0, 4
+
+
+@_LONG
+@pytest.mark.chaos
+def test_an_api_server_that_is_away_for_a_minute_costs_that_minute_and_no_more(stage: Stage) -> None:
+    right, _ = _played(stage, "create")
+    lives, began = stage.lives, time.monotonic()
+    stage.proxy.away = True
+    stage.proxy.cut()
+    while time.monotonic() - began < AWAY:
+        stage.revive()
+        time.sleep(0.2)
+    stage.proxy.away = False
+    back = time.monotonic()
+
+    assert stage.lives - lives <= LIVES
+    stage.place.change({"policy": {"headroom": 0.25}})
+    _seen(stage, 2)
+    stage.until("it is at rest", lambda: _at_rest(stage.place))
+    print(f"used {time.monotonic() - back:.1f} s after it was back, in {stage.lives - lives} more lives")  # noqa: T201
+    found = whole(stage.place)
+    assert found.keys() == right.keys()
+    assert found["conditions"] == right["conditions"]
 
 
 @_LONG

@@ -46,6 +46,9 @@ class Proxy:
         after: called once it was done; with True its reply is lost.
         cut: watches are cut off when this is set, and begin anew.
         gone: so many watches are answered with 410 next.
+        instead: called with verb, path, body and headers of each request; what it gives is answered.
+        away: nobody answers: all connections are broken off.
+        user: as whom all is asked; None for who may do anything.
     """
 
     def __init__(self, client: ApiClient) -> None:
@@ -55,6 +58,9 @@ class Proxy:
         self.before: Callable[[int, str], Answer | None] = lambda *_: None
         self.after: Callable[[int, str], bool] = lambda *_: False
         self.gone = 0
+        self.away = False
+        self.instead: Callable[[str, str, bytes, Mapping[str, str]], tuple[int, bytes] | None] = lambda *_: None
+        self.user: str | None = USER
         self.url = ""
         self._watches: set[asyncio.Task[None]] = set()
         self._session: aiohttp.ClientSession | None = None
@@ -70,7 +76,14 @@ class Proxy:
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
         path = request.path_qs
+        if self.away and request.transport is not None:
+            request.transport.abort()
+            return web.Response(status=503)
         self.asked[request.method] += 1
+        # In a thread: who answers may ask somebody else first.
+        told = request.method, path, await request.read(), request.headers
+        if (found := await asyncio.to_thread(self.instead, *told)) is not None:
+            return web.Response(status=found[0], body=found[1], content_type="application/json")
         changing = request.method in CHANGING and "/leases" not in path and "/events" not in path
         number = 0
         if changing:
@@ -84,10 +97,10 @@ class Proxy:
         assert self._session is not None
         headers = {
             "Authorization": f"Bearer {self._client.token}",
-            # As somebody who has only the rights that a test gave.
-            "Impersonate-User": USER,
             "Accept": request.headers.get("Accept", "*/*"),
         }
+        if self.user is not None:  # somebody who has only the rights that a test gave
+            headers["Impersonate-User"] = self.user
         if "Content-Type" in request.headers:
             headers["Content-Type"] = request.headers["Content-Type"]
         body = await request.read() or None

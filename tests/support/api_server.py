@@ -17,6 +17,7 @@ from pathlib import Path
 
 import yaml
 
+import audits
 import kubernetes_programs as programs
 from spillway.local import ports
 from spillway.local.process import Process
@@ -118,7 +119,19 @@ class ApiServer:
             "--authorization-mode=RBAC",
             "--disable-admission-plugins=ServiceAccount",  # no controller makes the default account that it asks for
             "--endpoint-reconciler-type=none",
+            f"--audit-policy-file={self._audit_policy()}",
+            f"--audit-log-path={self.directory / audits.LOG}",
+            "--audit-log-mode=blocking-strict",  # what was answered stands in it
         ]
+
+    def audit(self) -> list[str]:
+        """What was asked so far, an event in each line."""
+        return (self.directory / audits.LOG).read_text(encoding="utf-8").splitlines()
+
+    def _audit_policy(self) -> Path:
+        file = self.directory / "audit-policy.yaml"
+        file.write_text(audits.POLICY)
+        return file
 
     def _write_kubeconfig(self, token: str) -> None:
         # The certificate is checked, so that clients that warn about unchecked ones stay quiet; it is its own CA.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ import typer.main
 import yaml
 from typer.testing import CliRunner
 
-from spillway.cli import crds
+from spillway.cli import crds, main
 from spillway.cli.main import app
 
 SPILLWAY = str(Path(sys.executable).with_name("spillway"))
@@ -145,3 +146,23 @@ def test_a_locale_without_our_letters_is_no_traceback(tmp_path: Path, encoding: 
     folder = tmp_path / "crds"
     subprocess.run([SPILLWAY, "crds", "--output", folder], env=environment, capture_output=True, check=True)
     assert {path.name: path.read_bytes().decode() for path in folder.iterdir()} == crds.documents()
+
+
+def test_as_a_plugin_of_kubectl_its_help_shows_how_it_was_called(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["/usr/bin/kubectl-spillway", "top", "--help"])
+    with pytest.raises(SystemExit, match="0"):
+        main.main()
+    shown = capsys.readouterr().out
+    assert shown.startswith("Usage: kubectl spillway top [OPTIONS]")
+    assert "Example:   kubectl spillway top --namespace" in shown
+    monkeypatch.setattr(sys, "argv", ["/usr/bin/spillway", "top", "--help"])
+    with pytest.raises(SystemExit, match="0"):
+        main.main()
+    assert "Example:   spillway top --namespace" in capsys.readouterr().out
+
+
+def test_the_plugin_is_installed_under_the_name_by_which_kubectl_finds_it() -> None:
+    scripts = metadata.entry_points(group="console_scripts")
+    assert scripts["kubectl-spillway"].value == scripts["spillway"].value

@@ -155,7 +155,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("quick")
 def test_what_comes_is_told_once_and_what_was_there_is_not_told_again(tmp_path: Path) -> None:
     with asked.driver() as driver, run(tmp_path, driver):
-        told = News(places.find(Asked("ysb", state=tmp_path)))
+        told = News(places.find(Asked("ysb", state=tmp_path), contextlib.ExitStack()))
         known = told.first()
         assert known == driver.decisions
         more = told.more(pytest.fail)
@@ -172,7 +172,7 @@ def test_a_driver_that_is_started_again_elsewhere_is_found_there(tmp_path: Path)
     with state.held(tmp_path) as held:
         with asked.driver() as first:
             held.tell(driver=first.address)
-            told = News(places.find(Asked("ysb", state=tmp_path)))
+            told = News(places.find(Asked("ysb", state=tmp_path), contextlib.ExitStack()))
             told.first()
             more = told.more(said.append)
         with asked.driver() as second:
@@ -188,7 +188,7 @@ def test_a_driver_that_is_started_again_elsewhere_is_found_there(tmp_path: Path)
 def test_it_ends_with_the_run(tmp_path: Path) -> None:
     said: list[str] = []
     with asked.driver() as driver, run(tmp_path, driver):
-        told = News(places.find(Asked("ysb", state=tmp_path)))
+        told = News(places.find(Asked("ysb", state=tmp_path), contextlib.ExitStack()))
         told.first()
 
     assert list(told.more(said.append)) == []
@@ -197,4 +197,4 @@ def test_it_ends_with_the_run(tmp_path: Path) -> None:
 
 def test_of_another_job_nothing_is_told(tmp_path: Path) -> None:
     with asked.driver() as driver, run(tmp_path, driver), pytest.raises(AwayError, match="runs default/ysb, not"):
-        News(places.find(Asked("ads", state=tmp_path))).first()
+        News(places.find(Asked("ads", state=tmp_path), contextlib.ExitStack())).first()

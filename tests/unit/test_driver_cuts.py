@@ -191,7 +191,7 @@ def follows(head: Work) -> tuple[float, float]:
     beliefs, part = believed(works)
     seen = Seen(0.0, {}, {}, works, {}, {}, {}, {})
     batches = Batches(can=True, line=Line(0.05, 1e5), part=part)
-    return steering.follow("words", batches, beliefs, seen, 1), steering.could("words", beliefs, seen, 1)
+    return steering.follow("words", batches, beliefs, seen, 1), steering.can("words", beliefs, seen, 1)
 
 
 def test_slots_follow_where_what_stays_costs_little() -> None:

@@ -7,6 +7,7 @@ import itertools
 from typing import Any
 
 import pytest
+import yaml
 
 import reconciled
 from spillway.controllers.reconciling import names
@@ -141,3 +142,26 @@ def test_mappings_and_lists_of_named_things_are_merged_and_anything_else_is_repl
     ours: Any, theirs: Any, merged: Any
 ) -> None:
     assert parts.merged(ours, theirs) == merged
+
+
+def test_a_first_job_fits_on_a_node_of_two_cores_beside_kubernetes_itself() -> None:
+    made = of(reconciled.job(execution={"executors": {"min": 1, "max": 1}}))
+    executor = yaml.safe_load(made["ConfigMap", "j-spec"]["data"]["executor.yaml"])
+    specs = [pod(made, "driver")["spec"], pod(made, "worker")["spec"], executor["spec"]]
+    asked = [container["resources"]["requests"]["cpu"] for spec in specs for container in spec["containers"]]
+    assert all(cpu.endswith("m") for cpu in asked)
+    assert sum(int(cpu.removesuffix("m")) for cpu in asked) <= 2000 - 950
+
+
+def test_nothing_has_a_limit_on_cpu() -> None:
+    made = of(reconciled.job())
+    for component in ("driver", "worker"):
+        (container,) = pod(made, component)["spec"]["containers"]
+        assert "cpu" not in container["resources"]["limits"]
+
+
+def test_a_user_says_what_executors_ask_for() -> None:
+    template = {"spec": {"containers": [{"name": "main", "resources": {"requests": {"cpu": "3"}}}]}}
+    made = of(reconciled.job(execution={"executors": {"min": 1, "max": 1, "podTemplate": template}}))
+    executor = yaml.safe_load(made["ConfigMap", "j-spec"]["data"]["executor.yaml"])
+    assert executor["spec"]["containers"][0]["resources"]["requests"] == {"cpu": "3"}

@@ -8,11 +8,14 @@ import datetime
 import json
 from typing import Any
 
+import msgspec
+
 import bad_manifests
 import cluster_verbs
 import reconciled
 from fake_cluster import FakeCluster
 from spillway.controllers.reconciling import names
+from spillway.controllers.reconciling.names import Names
 from spillway.controllers.reconciling.observed import Broker
 from spillway.manager import kinds
 from spillway.manager.applying import Applier
@@ -36,19 +39,32 @@ class Dies(BaseException):
 
 
 class Driver:
-    """It tells what it is given, and takes grants."""
+    """It tells what it is given, and takes grants; of no worker, its workers hold nothing some looks later."""
 
     def __init__(self) -> None:
         self.told: Observation | None = None
         self.grants: list[tuple[int, int | None]] = []
+        self.looks = 3
 
     async def observation(self, namespace: str, job: str) -> Observation:
         if self.told is None:
             raise DriverError(job)
+        if self.told.granted == 0:
+            self.looks -= 1
+            if self.looks == 0:
+                self.told = reconciled.told(granted=0, held=())
         return self.told
 
     async def grant(self, namespace: str, job: str, token: str, workers: int, executors: int | None) -> None:
+        assert len(token) >= 32
         self.grants.append((workers, executors))
+        if self.told is not None:
+            self.told = msgspec.structs.replace(self.told, granted=workers)
+
+    @property
+    def rests(self) -> bool:
+        """Whether it has told that nobody holds anything."""
+        return self.told is not None and self.told.granted == 0 and not self.told.slots
 
 
 class Kafka:
@@ -68,15 +84,17 @@ class Kafka:
 class Manager:
     """One life of a manager: it knows nothing but what is in the cluster."""
 
-    def __init__(self, cluster: FakeCluster, driver: Driver, kafka: Kafka) -> None:
+    def __init__(
+        self, cluster: FakeCluster, driver: Driver, kafka: Kafka, later: datetime.timedelta = datetime.timedelta()
+    ) -> None:
         def clock() -> datetime.datetime:
-            return reconciled.NOW
+            return reconciled.NOW + later
 
         self.cluster, self.world = cluster, World()
         observer = Observer(cluster, self.world, driver, kafka, clock)
         applier = Applier(cluster, self.world, driver, observer, Settings("image:1"))
         recorder = Recorder(cluster, clock, "test")
-        teardown = Teardown(cluster, applier, recorder, kafka, clock, pod_monitors=False)
+        teardown = Teardown(cluster, applier, driver, recorder, kafka, clock, pod_monitors=False)
         self._reconciler = Reconciler(cluster, self.world, observer, applier, teardown, recorder, Metrics(), clock)
 
     async def see(self) -> None:
@@ -105,6 +123,14 @@ def create(cluster: FakeCluster, **policy: Any) -> None:
 def delete(cluster: FakeCluster) -> None:
     job = cluster.objects[kinds.STREAM_JOB.name, *JOB]
     asyncio.run(cluster.delete(kinds.STREAM_JOB, *JOB, job["metadata"]["uid"]))
+
+
+def run_pods(cluster: FakeCluster) -> None:
+    """A driver and a worker that run."""
+    for component in (names.DRIVER, names.WORKER):
+        labels = Names("j").labels(component)
+        pod = {"metadata": {"name": f"j-{component}-0", "namespace": "ns", "labels": labels}}
+        asyncio.run(cluster.create(kinds.POD, {**pod, "status": {"phase": "Running"}}))
 
 
 def essence(cluster: FakeCluster) -> dict[str, Any]:
@@ -167,6 +193,36 @@ def _create_and_delete(cluster: FakeCluster, driver: Driver, tries: Any) -> None
     tries(lambda manager: manager.work(3))
 
 
+def _run_and_delete(cluster: FakeCluster, driver: Driver, tries: Any) -> None:
+    """A job at work; no pod of it may be ended before its driver tells that nobody holds anything."""
+    create(cluster)
+    asyncio.run(Manager(cluster, driver, Kafka()).work(3))
+    run_pods(cluster)
+    driver.told = reconciled.told()
+    delete(cluster)
+    ended = []
+
+    def watched(verb: str, before: Any = cluster.verb) -> None:
+        if verb == f"before delete {kinds.STATEFUL_SET.name}":
+            ended.append(driver.rests)
+        before(verb)
+
+    tries(lambda manager: _watched(manager, watched))
+    assert ended
+    assert all(ended), "a pod was ended while it held something"
+    for component in (names.DRIVER, names.WORKER):
+        del cluster.objects[kinds.POD.name, "ns", f"j-{component}-0"]
+
+
+async def _watched(manager: Manager, watched: Any) -> None:
+    cluster, counted = manager.cluster, manager.cluster.verb
+    cluster.verb = lambda verb: watched(verb, counted)
+    try:
+        await manager.work(6)
+    finally:
+        cluster.verb = counted
+
+
 def _at_every_step(story: Any) -> dict[str, Any]:
     right, steps, _ = lives(story, None, Dies)
     assert steps > CHILDREN, "nothing was counted"
@@ -184,6 +240,30 @@ def test_a_manager_that_dies_or_hears_nothing_at_any_step_of_a_creation_makes_th
 
 def test_a_manager_that_dies_or_hears_nothing_at_any_step_of_a_deletion_leaves_nothing() -> None:
     assert _at_every_step(_create_and_delete) == {}
+
+
+def test_a_manager_that_dies_or_hears_nothing_at_any_step_lets_workers_rest_before_it_ends_them() -> None:
+    assert _at_every_step(_run_and_delete) == {}
+
+
+def _ends(told: Observation | None, later: float) -> bool:
+    """Whether a job is gone after some looks, so many seconds after it was deleted."""
+    cluster, driver = FakeCluster(), Driver()
+    driver.looks = 1000  # it never comes to rest
+    create(cluster)
+    asyncio.run(Manager(cluster, driver, Kafka()).work(3))
+    run_pods(cluster)
+    delete(cluster)
+    driver.told = told
+    asyncio.run(Manager(cluster, driver, Kafka(), datetime.timedelta(seconds=later)).work(6))
+    return (kinds.STREAM_JOB.name, *JOB) not in cluster.objects
+
+
+def test_the_end_of_a_job_is_not_put_off_for_long_by_a_driver_that_hangs_or_is_silent() -> None:
+    assert not _ends(reconciled.told(), 10.0)
+    assert _ends(reconciled.told(), 20.0)
+    assert not _ends(None, 1.0)
+    assert _ends(None, 6.0)
 
 
 def test_topics_are_deleted_where_the_job_asks_for_it_also_when_no_manager_saw_the_deletion() -> None:

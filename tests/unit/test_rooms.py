@@ -33,6 +33,10 @@ REGISTRIES = [
 ]  # fmt: skip
 
 
+# Names that are no address where they stand: Debian calls the package of Docker's engine like Docker's registry.
+ELSEWHERE = {("e2e/cluster/daemon.py", ".".join(("docker", "io")))}
+
+
 def in_no_package(top: Path) -> list[str]:
     """Every `__init__.py` in a root or in its `spillway/`, where only a namespace may be."""
     places = [folder for root in ROOTS for folder in (top / root, top / root / "spillway")]
@@ -89,7 +93,12 @@ def tracked_files() -> dict[str, str]:
 def registries_named(texts: dict[str, str]) -> list[str]:
     """Every place with the host name of a package registry: where to fetch from is the setting of a machine."""
     pattern = re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, REGISTRIES))})(?![\w-])")
-    return [f"{name}: {match[1]}" for name, text in texts.items() for match in pattern.finditer(text)]
+    return [
+        f"{name}: {match[1]}"
+        for name, text in texts.items()
+        for match in pattern.finditer(text)
+        if (name, match[1]) not in ELSEWHERE or f'"{match[1]}"' not in text[match.start() - 1 : match.end() + 1]
+    ]
 
 
 def machines_named(texts: dict[str, str]) -> list[str]:
@@ -189,6 +198,13 @@ def test_the_files_that_are_looked_at_are_all_there_are() -> None:
 @pytest.mark.parametrize("registry", REGISTRIES)
 def test_a_registry_would_be_noticed(registry: str) -> None:
     assert registries_named({"a": f"--index-url https://{registry}/simple"}) == [f"a: {registry}"]
+
+
+def test_the_package_of_an_engine_is_no_registry_in_the_one_file_that_installs_it() -> None:
+    (place, name), *_ = ELSEWHERE
+    assert registries_named({place: f'PACKAGES = ("{name}", "runc")'}) == []
+    assert registries_named({place: f"docker pull {name}/library/python"}) == [f"{place}: {name}"]
+    assert registries_named({"another": f'PACKAGES = ("{name}", "runc")'}) == [f"another: {name}"]
 
 
 @pytest.mark.parametrize("path", ["/".join(("", "root")), "/".join(("", "home", "ann")), str(TOP)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 from pathlib import Path
@@ -205,7 +206,7 @@ def test_a_run_that_ends_meanwhile_is_not_waited_for(tmp_path: Path) -> None:
     with asked.driver() as driver:
         with state.held(tmp_path) as held:
             held.tell(driver=driver.address)
-            place = places.find(Asked("ysb", state=tmp_path))
+            place = places.find(Asked("ysb", state=tmp_path), contextlib.ExitStack())
         crossing = crossings.begun(driver.seen, HEAD, Paradigm.BATCH)
 
     found = crossings.follow(place, crossing, driver.seen.at, lambda _: None)

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from spillway.model.observation import TOKEN_HEADER
 from spillway.runtime import web
 from spillway.runtime.web import AddressError, Paths, QueryError, Reply, Server, Stream, Token, TokenError
 
@@ -207,6 +208,9 @@ def test_who_does_not_bring_the_token_changes_nothing(
 def test_who_brings_the_token_may_and_who_only_reads_needs_none(guarded: Server, tmp_path: Path) -> None:
     assert ask(guarded, "PUT", "/put", b"x", Authorization=f"Bearer {SECRET}") == (200, {"body": "x"})
     assert ask(guarded, "PUT", "/put", b"x", authorization=f"bearer  {SECRET}") == (200, {"body": "x"})
+    # Through the API server, which keeps the other header to itself.
+    assert ask(guarded, "PUT", "/put", b"x", **{TOKEN_HEADER: SECRET}) == (200, {"body": "x"})
+    assert ask(guarded, "PUT", "/put", b"x", **{TOKEN_HEADER: "another"})[0] == 401
     assert ask(guarded, "GET", "/whole") == (200, {})
     (tmp_path / "token").write_text("another")  # a Secret that was changed
     assert ask(guarded, "PUT", "/put", b"x", Authorization=f"Bearer {SECRET}")[0] == 401

@@ -18,6 +18,9 @@ MOVES = 100  # of those that are told
 DECISIONS = 200
 # No grant is larger: what a StreamJob may ask for is far less.
 MOST_WORKERS = 10_000
+# Who reaches a driver through the API server brings the token of the job in this header: the other one is the API
+# server's own, and comes no further.
+TOKEN_HEADER = "Spillway-Token"  # noqa: S105 - the name of a header
 
 
 class MoveKind(enum.StrEnum):

@@ -42,6 +42,7 @@ def decisions(
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with what comes, until Ctrl-C.")] = False,
     state: options.State = None,
     driver: options.Driver = None,
+    context: options.Context = None,
     output: options.Output = options.Format.TEXT,
 ) -> None:
     """Print what a running job has decided, the newest last: when, which part, why.
@@ -50,7 +51,7 @@ def decisions(
     last 200; the job's topic has a week of them (--since). With json, each line is an object.
 
     \b
-    Exit code: 0 printed, 1 the job does not run here or does not answer, 2 wrong use.
+    Exit code: 0 printed, 1 the job does not run or does not answer, 2 wrong use.
     Example:   spillway decisions word-count --part switching --follow
     """  # noqa: D301 - \\b keeps the lines apart in --help
     import time
@@ -59,7 +60,7 @@ def decisions(
     from spillway.cli.letters import questions
 
     wanted = {str(one) for one in part or list(Part)}
-    with places.found(places.Asked(job, namespace, state, driver)) as place:
+    with places.found(places.Asked(job, namespace, state, driver, context)) as place:
         told = news.News(place)
         try:
             found = told.first()

@@ -6,13 +6,16 @@ Nothing heavy is imported here: `spillway --help` answers at once, and no comman
 from __future__ import annotations
 
 import io
+import pathlib
+import re
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from spillway.cli import (
     broker,
+    bundle,
     consume,
     crds,
     dead,
@@ -23,9 +26,12 @@ from spillway.cli import (
     produce,
     switch,
     terminal,
+    top,
     up,
     validate,
 )
+
+AS_PLUGIN = "kubectl spillway"
 
 app = typer.Typer(
     name="spillway",
@@ -61,12 +67,23 @@ app.command()(crds.crds)
 app.command()(broker.broker)
 app.command()(up.up)
 app.command()(demo.demo)
+app.command()(top.top)
 app.command()(explain.explain)
 app.command()(decisions.decisions)
 app.command()(switch.switch)
+app.command()(bundle.bundle)
 app.command()(produce.produce)
 app.command()(consume.consume)
 app.add_typer(dead.app)
+
+
+def _name(command: Any) -> None:
+    """`kubectl spillway …` runs `kubectl-spillway`: examples are shown as they are to be written there."""
+    for text in ("help", "epilog"):
+        if told := getattr(command, text, None):
+            setattr(command, text, re.sub(r"(Example:\s+)spillway ", rf"\1{AS_PLUGIN} ", told))
+    for one in getattr(command, "commands", {}).values():
+        _name(one)
 
 
 def main() -> None:
@@ -74,8 +91,12 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a locale without "…" is no reason for a traceback
             stream.reconfigure(errors="backslashreplace")
+    command, name = typer.main.get_command(app), None
+    if pathlib.Path(sys.argv[0]).name == AS_PLUGIN.replace(" ", "-"):
+        _name(command)
+        name = AS_PLUGIN
     try:
-        app()
+        command(prog_name=name)
     except BrokenPipeError:  # `spillway crds | head`
         sys.stderr.close()
         sys.exit(0)

@@ -43,6 +43,7 @@ def switch(
     no_wait: Annotated[bool, typer.Option("--no-wait", help="Do not wait until they run there.")] = False,
     state: options.State = None,
     driver: options.Driver = None,
+    context: options.Context = None,
     output: options.Output = options.Format.TEXT,
 ) -> None:
     """Run operators of a running job in micro-batches, or record by record again.
@@ -66,7 +67,7 @@ def switch(
         message = "name one at the least"
         raise typer.BadParameter(message, param_hint="--operators")
     crossing = None
-    with places.found(places.Asked(job, namespace, state, driver)) as place:
+    with places.found(places.Asked(job, namespace, state, driver, context)) as place:
         before = place.observation()
         answer = place.driver.switch(names, "batch" if to is To.BATCH else "record", dry_run=dry_run)
         there = not answer.operators and crossings.runs(before, names, Paradigm(to))

@@ -6,7 +6,7 @@ import http.client
 import json
 import urllib.error
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -28,18 +28,24 @@ class DriverError(NotReadyError):
     """The driver does not answer, or not as it should."""
 
 
-class Driver:
-    """A driver at an address, as host:port."""
+Ask = Callable[[str, bytes | None], bytes]
 
-    def __init__(self, address: str, token: str = "") -> None:
-        """`token` is what a driver wants of who changes something; those on this machine want none."""
+
+class Driver:
+    """A driver at an address, as host:port; or wherever `ask` reaches it."""
+
+    def __init__(self, address: str, token: str = "", ask: Ask | None = None) -> None:
+        """`token` is what a driver wants of who changes something; those on this machine want none.
+
+        `ask` gets a path, and a body to put there or None; it raises DriverError.
+        """
         self.address = address
-        self._token = token
+        self._asked = ask or over_http(address, token)
 
     def observation(self) -> observation.Observation:
         """All that it tells of its job."""
         try:
-            return observation.observation(self._asked("/v1/observation"))
+            return observation.observation(self._asked("/v1/observation", None))
         except msgspec.DecodeError as error:
             raise self._unfit(error) from error
 
@@ -54,7 +60,7 @@ class Driver:
     def decisions(self) -> list[dict[str, Any]]:
         """The last decisions, the newest last."""
         try:
-            found = json.loads(self._asked("/v1/decisions"))
+            found = json.loads(self._asked("/v1/decisions", None))
         except ValueError as error:
             raise self._unfit(error) from error
         told = found.get("decisions") if isinstance(found, dict) else found
@@ -63,7 +69,7 @@ class Driver:
     def deciding(self) -> dict[str, Any]:
         """What is decided now, whether that is news or not; empty before there is anything."""
         try:
-            found = json.loads(self._asked("/v1/deciding"))
+            found = json.loads(self._asked("/v1/deciding", None))
         except ValueError as error:
             raise self._unfit(error) from error
         told = found.get("deciding") if isinstance(found, dict) else None
@@ -79,6 +85,10 @@ class Driver:
         except msgspec.DecodeError as error:
             raise self._unfit(error) from error
 
+    def get(self, path: str) -> str:
+        """Whatever it answers there, as text."""
+        return self._asked(path, None).decode(errors="replace")
+
     def capacities(self, point: str) -> dict[str, float]:
         """What a segment can do, as the decision that is being made takes it: P_D and P_O, as far as known."""
         verdicts = self.deciding().get("switching", {}).get("verdicts", [])
@@ -91,23 +101,28 @@ class Driver:
                 continue
         return found
 
-    def _asked(self, path: str, body: bytes | None = None) -> bytes:
+    def _unfit(self, error: Exception) -> DriverError:
+        return DriverError(f"the driver at {self.address} answers in a way that can't be read here: {error}")
+
+
+def over_http(address: str, token: str = "", patience: float = PATIENCE) -> Ask:
+    """Asks at host:port; a `token` is brought with what changes something."""
+
+    def ask(path: str, body: bytes | None) -> bytes:
         headers = {"Content-Type": "application/json"} if body is not None else {}
-        if body is not None and self._token:
-            headers["Authorization"] = f"Bearer {self._token}"
-        request = urllib.request.Request(
-            f"http://{self.address}{path}", body, headers, method="GET" if body is None else "PUT"
-        )
+        if body is not None and token:
+            headers["Authorization"] = f"Bearer {token}"
+        method = "GET" if body is None else "PUT"
+        request = urllib.request.Request(f"http://{address}{path}", body, headers, method=method)
         try:
-            with _open(request, timeout=PATIENCE) as answer:
+            with _open(request, timeout=patience) as answer:
                 return bytes(answer.read(LARGEST))
         except urllib.error.HTTPError as error:
             said = error.read(500).decode(errors="replace").strip()
-            message = f"the driver at {self.address} answers {path} with {error.code}: {said}"
+            message = f"the driver at {address} answers {path} with {error.code}: {said}"
             raise DriverError(message) from None
         except (OSError, http.client.HTTPException) as error:
-            message = f"the driver at {self.address} does not answer: {error}"
+            message = f"the driver at {address} does not answer: {error}"
             raise DriverError(message) from None
 
-    def _unfit(self, error: Exception) -> DriverError:
-        return DriverError(f"the driver at {self.address} answers in a way that can't be read here: {error}")
+    return ask

@@ -85,15 +85,20 @@ class ApiServer:
         self._told = told
 
     @classmethod
-    async def connected(cls, told: Callable[[str, str, int], None]) -> ApiServer:
-        """As the environment says: the account of the pod, else the kubeconfig."""
+    async def connected(cls, told: Callable[[str, str, int], None], context: str | None = None) -> ApiServer:
+        """As the environment says: the account of the pod, else the kubeconfig; or this `context` of the kubeconfig."""
         configuration = Configuration()
         try:
+            if context is not None:
+                message = f"context {context}"
+                raise config.ConfigException(message)
             config.load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
         except config.ConfigException:
             try:
                 named = os.environ.get("KUBECONFIG")  # as it is now: the client looked when it was imported
-                await config.load_kube_config(config_file=named, client_configuration=configuration)  # type: ignore[no-untyped-call]
+                await config.load_kube_config(  # type: ignore[no-untyped-call]
+                    config_file=named, context=context, client_configuration=configuration
+                )
             except config.ConfigException as error:
                 message = f"no Kubernetes cluster is named, neither by a pod's account nor by a kubeconfig: {error}"
                 raise UnreachableError(message) from error
@@ -165,22 +170,36 @@ class ApiServer:
         accept: str = JSON,
     ) -> Object:
         query = urllib.parse.urlencode({name: value for name, value in (asked or {}).items() if value})
-        address = f"{self._configuration.host}{path}" + (f"?{query}" if query else "")
-        headers = {"Accept": accept, "Content-Type": content}
-        settings: Any = await self._configuration.auth_settings()
-        for setting in settings.values():
-            headers[setting["key"]] = setting["value"]
         status = 0
         try:
+            where = path + (f"?{query}" if query else "")
+            headers = {"Accept": accept, "Content-Type": content}
+            status, text, found = await self.send(method, where, body, headers)
+        finally:
+            self._told(method, kind.plural, status)
+        return answered(status, text, f"{method} {path}", found)
+
+    async def send(
+        self,
+        method: str,
+        path: str,
+        body: Object | None = None,
+        headers: Mapping[str, str] | None = None,
+        seconds: float = TIMEOUT,
+    ) -> tuple[int, bytes, Mapping[str, str]]:
+        """Whatever is answered at a path: status, body and headers. Raises UnreachableError."""
+        sent = {"Accept": "*/*", **(headers or {})}
+        settings: Any = await self._configuration.auth_settings()
+        for setting in settings.values():
+            sent[setting["key"]] = setting["value"]
+        try:
             async with self._turns:
-                answer = await self._client.call_api(method, address, headers, body, _request_timeout=TIMEOUT)
-                status, text = answer.status, await answer.read()  # type: ignore[no-untyped-call]
+                address = f"{self._configuration.host}{path}"
+                answer = await self._client.call_api(method, address, sent, body, _request_timeout=seconds)
+                return answer.status, await answer.read(), answer.headers  # type: ignore[no-untyped-call]
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             message = f"the API server does not answer {method} {path}: {str(error) or type(error).__name__}"
             raise UnreachableError(message) from error
-        finally:
-            self._told(method, kind.plural, status)
-        return _answered(status, text, f"{method} {path}", answer.headers)
 
 
 _ERRORS: Mapping[int, type[ClusterError]] = {
@@ -194,7 +213,7 @@ _ERRORS: Mapping[int, type[ClusterError]] = {
 }
 
 
-def _answered(status: int, text: bytes, asked: str, headers: Mapping[str, str]) -> Object:
+def answered(status: int, text: bytes, asked: str, headers: Mapping[str, str]) -> Object:
     """The body of a good answer; of any other, the error that it is."""
     try:
         found = json.loads(text)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import datetime
 import logging
 import secrets
@@ -19,7 +17,7 @@ from spillway.controllers.reconciling.observed import Broker, Child, Heard, Key,
 from spillway.manager import kinds, sketches
 from spillway.manager.cluster import Cluster
 from spillway.manager.errors import DriverError, ForbiddenError, NotFoundError
-from spillway.manager.manifests import children, configs, pods
+from spillway.manager.manifests import children, configs
 from spillway.manager.state import Accepted, State
 from spillway.manager.world import Job, World
 from spillway.model.observation import Observation
@@ -153,7 +151,7 @@ class Observer:
             state.token = state.token or secrets.token_urlsafe(32)
         else:
             child = self._world.found(job, kinds.SECRET, found)
-            known = _decoded((found.get("data") or {}).get(pods.TOKEN_KEY, ""))
+            known = configs.token_of(found)
             if child.owner == state.uid and known:
                 state.token = known
             state.token = state.token or secrets.token_urlsafe(32)
@@ -212,13 +210,6 @@ def _recent(at: str, now: datetime.datetime) -> bool:
         return now - datetime.datetime.fromisoformat(at.replace("Z", "+00:00")) <= RECENT
     except ValueError:
         return False
-
-
-def _decoded(text: str) -> str:
-    try:
-        return base64.b64decode(text).decode()
-    except (binascii.Error, UnicodeDecodeError):
-        return ""
 
 
 def _status(body: dict[str, Any]) -> Status | None:

@@ -123,7 +123,7 @@ class Process:
         recorder = Recorder(self._cluster, clock, self._options.identity)
         observer = Observer(self._cluster, world, self._drivers, topics, clock)
         applier = Applier(self._cluster, world, self._drivers, observer, settings)
-        teardown = Teardown(self._cluster, applier, recorder, topics, clock, pod_monitors=pod_monitors)
+        teardown = Teardown(self._cluster, applier, self._drivers, recorder, topics, clock, pod_monitors=pod_monitors)
         reconciler = Reconciler(self._cluster, world, observer, applier, teardown, recorder, self._metrics, clock)
         self._keeper = keeper = Keeper(reconciler.reconcile, self._metrics)
         self._metrics.watch(lambda: keeper.finished, lambda: keeper.count)

@@ -21,6 +21,7 @@ from prometheus_client import CollectorRegistry, exposition
 from prometheus_client.registry import Collector
 
 from spillway.model.errors import RetryError, SpillwayError, TerminalError
+from spillway.model.observation import TOKEN_HEADER
 
 # Requests at a time; one more is hung up on. Prometheus, the kubelet, the driver and the manager make a few.
 MOST = 32
@@ -256,7 +257,10 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self._send(problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message))
             return
         body = self.rfile.read(int(length))
-        self._send(self.server.paths.put(self.path, body, self.headers.get("Authorization", "")))
+        authorization = self.headers.get("Authorization", "")
+        if not authorization and (token := self.headers.get(TOKEN_HEADER)):
+            authorization = f"Bearer {token}"
+        self._send(self.server.paths.put(self.path, body, authorization))
 
     def version_string(self) -> str:
         """Who answers; versions are nobody's concern."""

@@ -19,7 +19,12 @@ class Format(enum.StrEnum):
 Job = Annotated[str, typer.Argument(metavar="JOB", help="The job: its name, NAMESPACE/NAME, or its manifest.")]
 Namespace = Annotated[
     str | None,
-    typer.Option("--namespace", "-n", metavar="NAMESPACE", help="Of the job.  [default: as JOB says, or default]"),
+    typer.Option(
+        "--namespace",
+        "-n",
+        metavar="NAMESPACE",
+        help="Of the job.  [default: as JOB or the kubeconfig says, or default]",
+    ),
 ]
 State = Annotated[
     pathlib.Path | None,
@@ -27,6 +32,12 @@ State = Annotated[
 ]
 Driver = Annotated[
     str | None,
-    typer.Option("--driver", metavar="HOST:PORT", help="Where the job's driver answers, if not on this machine."),
+    typer.Option(
+        "--driver", metavar="HOST:PORT", help="Where the job's driver answers, where it can't be found by name."
+    ),
+]
+Context = Annotated[
+    str | None,
+    typer.Option("--context", metavar="NAME", help="Of the kubeconfig: ask that cluster, whatever runs here."),
 ]
 Output = Annotated[Format, typer.Option("--output", "-o", help="text for people, json for programs.")]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from spillway.controllers.reconciling import names
+from spillway.manager.manifests import resources
 from spillway.manager.manifests.parts import PORT, SECURE_CONTAINER, SECURE_POD, Built, Manifest, templated
 
 SPEC, TOKEN, CODE, KAFKA = "/etc/spillway/spec", "/etc/spillway/token", "/etc/spillway/code", "/etc/spillway/kafka"
@@ -17,14 +20,6 @@ GRACE_OF_POD = 60
 # Seconds. A driver that is ended writes nothing that a new one would not find; Spark stops its executors meanwhile.
 GRACE_OF_DRIVER = 30
 
-# The driver thinks in Python: 130 MB for a usual job, beside a Spark 500 to 720 MB more. Its CPU is a few per cent of
-# a core, and a whole one while it plans or Spark starts: so no limit on CPU, which would stretch exactly that.
-_DRIVER = {"requests": {"cpu": "200m", "memory": "256Mi"}, "limits": {"memory": "1Gi"}}
-_DRIVER_WITH_SPARK = {"requests": {"cpu": "500m", "memory": "1Gi"}, "limits": {"memory": "2Gi"}}
-# Of each slot. One at full load takes a core, and most aren't at full load; a limit on CPU would be latency.
-SLOT_CPU, SLOT_MEMORY, SLOT_MEMORY_MOST = 500, 384, 1024
-_WORKER_CPU, _WORKER_MEMORY = 50, 128  # of the worker itself
-
 # Of what the kubelet asks: a start takes seconds, and a restore of large tables must not count as dead.
 _PATIENT = {"periodSeconds": 2, "failureThreshold": 90}
 _ALIVE = {"periodSeconds": 10, "timeoutSeconds": 5, "failureThreshold": 6}
@@ -34,64 +29,39 @@ _READY = {"periodSeconds": 2, "timeoutSeconds": 2, "failureThreshold": 3}
 def driver(built: Built) -> Manifest:
     """The template of the driver's pod."""
     spark = built.shape.job.spec.execution.executors.max > 0
-    arguments = [
-        "--job", f"{SPEC}/{JOB_FILE}", "--host", "0.0.0.0", "--port", str(PORT),  # noqa: S104 - of a pod, behind a policy
-        "--token", f"{TOKEN}/{TOKEN_KEY}", *_files(built),
-    ]  # fmt: skip
-    ports = [_port("http", PORT)]
-    if spark:
-        arguments += ["--spark", "k8s", "--executor-template", f"{SPEC}/{EXECUTOR_FILE}"]
-        ports += [_port("spark", SPARK_PORT), _port("blocks", BLOCKS_PORT)]
-    container = {
-        "command": ["spillway-driver"],
-        "args": arguments,
-        "ports": ports,
-        "env": [
-            _field("POD_NAME", "metadata.name"),
-            _field("POD_NAMESPACE", "metadata.namespace"),
-            _field("POD_IP", "status.podIP"),
-        ],
-        "resources": _DRIVER_WITH_SPARK if spark else _DRIVER,
+    more = ["--spark", "k8s", "--executor-template", f"{SPEC}/{EXECUTOR_FILE}"] if spark else []
+    ports = [_port("spark", SPARK_PORT), _port("blocks", BLOCKS_PORT)] if spark else []
+    made = _process(
+        built,
+        names.DRIVER,
+        ["--token", f"{TOKEN}/{TOKEN_KEY}", *more],
         # Ready as soon as it answers: workers and the manager have to reach it before the job is.
-        **_probes("/healthz", "/healthz"),
-    }
-    mounts = [_mount("token", TOKEN)]
-    volumes = [{"name": "token", "secret": {"secretName": built.names.token, "defaultMode": 0o440}}]
-    spec = {
+        ready="/healthz",
+        resources=resources.driver(spark=spark),
+        ports=ports,
+    )
+    secret = {"name": "token", "secret": {"secretName": built.names.token, "defaultMode": 0o440}}
+    made["spec"]["volumes"].append(secret)
+    made["spec"]["containers"][0]["volumeMounts"].append(_mount("token", TOKEN))
+    made["spec"] |= {
         "serviceAccountName": built.names.driver,
         "automountServiceAccountToken": True,
         "terminationGracePeriodSeconds": GRACE_OF_DRIVER,
     }
-    return _template(built, names.DRIVER, container, spec, mounts, volumes)
+    return made
 
 
 def worker(built: Built) -> Manifest:
     """The template of a worker's pod."""
-    slots = built.shape.job.spec.execution.workers.slots
-    container = {
-        "command": ["spillway-worker"],
-        "args": [
-            "--job", f"{SPEC}/{JOB_FILE}", "--worker", "$(WORKER)", "--host", "0.0.0.0", "--port", str(PORT),  # noqa: S104
-            *_files(built), "--scratch", SCRATCH, "--grace", str(GRACE),
-        ],
-        "ports": [_port("http", PORT)],
-        "env": [
-            _field("WORKER", "metadata.labels['apps.kubernetes.io/pod-index']"),
-            _field("POD_NAME", "metadata.name"),
-            _field("POD_NAMESPACE", "metadata.namespace"),
-            _field("POD_IP", "status.podIP"),
-        ],
-        "resources": {
-            "requests": {
-                "cpu": f"{_WORKER_CPU + slots * SLOT_CPU}m",
-                "memory": f"{_WORKER_MEMORY + slots * SLOT_MEMORY}Mi",
-            },
-            "limits": {"memory": f"{_WORKER_MEMORY + slots * SLOT_MEMORY_MOST}Mi"},
-        },
-        **_probes("/healthz", "/readyz"),
-    }  # fmt: skip
-    spec = {"automountServiceAccountToken": False, "terminationGracePeriodSeconds": GRACE_OF_POD}
-    made = _template(built, names.WORKER, container, spec, [], [])
+    made = _process(
+        built,
+        names.WORKER,
+        ["--worker", "$(WORKER)", "--scratch", SCRATCH, "--grace", str(GRACE)],
+        ready="/readyz",
+        resources=resources.worker(built.shape.job.spec.execution.workers.slots),
+        env=[_field("WORKER", "metadata.labels['apps.kubernetes.io/pod-index']")],
+    )
+    made["spec"] |= {"automountServiceAccountToken": False, "terminationGracePeriodSeconds": GRACE_OF_POD}
     return templated(made, built.shape.job.spec.execution.workers.pod_template)
 
 
@@ -111,6 +81,7 @@ def executor(built: Built) -> Manifest:
                     "name": names.MAIN,
                     "image": built.image,
                     "imagePullPolicy": built.settings.pull_policy,
+                    "resources": resources.executor(built.shape.job.spec.execution.executors.cores),
                     "securityContext": dict(SECURE_CONTAINER),
                     "volumeMounts": [_mount("tmp", "/tmp", write=True), *_of_user(built)[0]],  # noqa: S108
                 }
@@ -121,11 +92,45 @@ def executor(built: Built) -> Manifest:
     return templated(made, built.shape.job.spec.execution.executors.pod_template)
 
 
-def _template(
-    built: Built, component: str, container: Manifest, spec: Manifest, mounts: list[Manifest], volumes: list[Manifest]
+def _process(
+    built: Built,
+    component: str,
+    arguments: Sequence[str],
+    *,
+    ready: str,
+    resources: Manifest,
+    ports: Sequence[Manifest] = (),
+    env: Sequence[Manifest] = (),
 ) -> Manifest:
+    """The template of a pod with one of our processes: what drivers and workers have in common."""
     of_user, volumes_of_user = _of_user(built)
     annotations = {names.CODE_HASH: built.code_hash} if built.code_hash else {}
+    common = ["--job", f"{SPEC}/{JOB_FILE}", "--host", "0.0.0.0", "--port", str(PORT)]  # noqa: S104 - of a pod, behind a policy
+    container = {
+        "name": names.MAIN,
+        "image": built.image,
+        "imagePullPolicy": built.settings.pull_policy,
+        "command": [f"spillway-{component}"],
+        "args": [*common, *_files(built), *arguments],
+        "ports": [_port("http", PORT), *ports],
+        "env": [
+            _field("POD_NAME", "metadata.name"),
+            _field("POD_NAMESPACE", "metadata.namespace"),
+            _field("POD_IP", "status.podIP"),
+            *env,
+        ],
+        "resources": resources,
+        **_probes("/healthz", ready),
+        "securityContext": dict(SECURE_CONTAINER),
+        # Its last words become the message of its end.
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+        "volumeMounts": [
+            _mount("spec", SPEC),
+            *of_user,
+            _mount("scratch", SCRATCH, write=True),
+            _mount("tmp", "/tmp", write=True),  # noqa: S108 - a volume of this pod alone
+        ],
+    }
     return {
         "metadata": {
             "labels": built.names.labels(component),
@@ -137,30 +142,11 @@ def _template(
             },
         },
         "spec": {
-            **spec,
             "enableServiceLinks": False,
             "securityContext": dict(SECURE_POD),
-            "containers": [
-                {
-                    "name": names.MAIN,
-                    "image": built.image,
-                    "imagePullPolicy": built.settings.pull_policy,
-                    **container,
-                    "securityContext": dict(SECURE_CONTAINER),
-                    # Its last words become the message of its end.
-                    "terminationMessagePolicy": "FallbackToLogsOnError",
-                    "volumeMounts": [
-                        _mount("spec", SPEC),
-                        *mounts,
-                        *of_user,
-                        _mount("scratch", SCRATCH, write=True),
-                        _mount("tmp", "/tmp", write=True),  # noqa: S108 - a volume of this pod alone
-                    ],
-                }
-            ],
+            "containers": [container],
             "volumes": [
                 {"name": "spec", "configMap": {"name": built.names.spec}},
-                *volumes,
                 *volumes_of_user,
                 {"name": "scratch", "emptyDir": {}},
                 {"name": "tmp", "emptyDir": {}},

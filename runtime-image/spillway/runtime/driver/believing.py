@@ -6,6 +6,9 @@ segment as a whole, and planning wants it divided into records and frames:
 
     factor = what a record takes of a slot / what the plan said it would, times the factor of that plan
 
+What slots get done of a segment may be less than that promises, or more (`controllers.pressure`); what is planned is
+for slots as they are.
+
 Of a segment that may be split, what would stay with slots is its share of the time that was measured operator by
 operator while it was whole, and reading an edge; once it was split, what its pieces took.
 """
@@ -17,10 +20,12 @@ import math
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from spillway.controllers import pressure
 from spillway.controllers.costmodel import chaining
 from spillway.controllers.costmodel.flow import Flow, Node
 from spillway.controllers.planning.plan import Plan
 from spillway.controllers.planning.problem import Problem, Traits
+from spillway.controllers.pressure import Done, Pressure
 from spillway.controllers.protocol import messages
 from spillway.model.operators import Paradigm
 from spillway.runtime.driver.observing import Rates, Work
@@ -33,10 +38,9 @@ LEARN = 5.0
 # With much to do, a record costs less than with little, when each turn of the loop is for a few. What is learnt then is
 # what a burst has to be judged by, and soon; and it is not forgotten in the calm after it.
 LEARN_SOON, MUCH = 1.0, 0.3
-BUSY = 0.02  # of a slot; what is measured of less work is mostly its error
-# Seconds of work that wait in front of a segment whose slots do all that they can, and for how long they have: rates
-# are over two seconds, and what was before must not count.
-WAITS, LONG = 0.25, 2.5
+# Of a slot; what is measured of less work is mostly its error. But no more than that: whoever was busy for less has at
+# least done what came in so much time.
+BUSY = 0.02
 # Seconds of a slot to take a row from a frame, as long as nobody has measured what reads that edge.
 ROW = 2e-6
 SAME = 0.01  # costs that differ by less are the same: a plan with headroom does not depend on a per cent
@@ -52,21 +56,23 @@ class Beliefs:
         self._gains: dict[str, float] = {}  # by output
         self._each: dict[str, float] = {}
         self._seen_busy: set[str] = set()
-        self._pressed: dict[str, float] = {}  # since when
-        self._reached: dict[str, float] = {}
+        self._pressures: dict[str, Pressure] = {}
         self._whole: dict[str, Work] = {}  # what segments did last when they had something to do
         self._known = self._problem
         self._made_with: dict[str, float] = {}
+        self._made_for: dict[str, float] = {}
         self._gained_with: dict[str, float] = {}
         self._planned: Plan | None = None
         self._planned_with: dict[str, float] = {}
+        self._planned_for: dict[str, float] = {}
 
     @property
     def problem(self) -> Problem:
         """What planning is asked, with costs as they are known by now."""
+        slow = self._slow()
         changed = _differ(self._factors, self._made_with) or _differ(self._gains, self._gained_with)
-        if changed:
-            self._made_with, self._gained_with = dict(self._factors), dict(self._gains)
+        if changed or _differ(slow, self._made_for):
+            self._made_with, self._gained_with, self._made_for = dict(self._factors), dict(self._gains), slow
             self._known = dataclasses.replace(
                 self._problem, flow=Flow(self._corrected(node) for node in self._problem.flow.nodes)
             )
@@ -81,12 +87,16 @@ class Beliefs:
         """This plan was made of the problem as it was last."""
         if plan is not self._planned:
             self._planned, self._planned_with = plan, dict(self._made_with)
+            self._planned_for = dict(self._made_for)
 
     def learn(self, works: Mapping[str, Work], seconds: float) -> None:
         """What was measured, so many seconds after the last time."""
         for name, work in works.items():
             cost = work.cost
-            if cost is None or work.busy < BUSY or not 0 < cost < math.inf:
+            if cost is None or not 0 < cost < math.inf:
+                continue
+            if work.busy < BUSY:
+                self._learn_least(name, work)
                 continue
             share = 1 - math.exp(-max(0.0, seconds) / (LEARN_SOON if work.busy >= MUCH else LEARN))
             each = 1 / cost
@@ -95,29 +105,20 @@ class Beliefs:
                 self._seen_busy.add(name)
             elif name in self._seen_busy and each < self._each[name]:
                 continue
-            self._each[name] = _smoothed(self._each.get(name), each, share)
-            believed = self._believed(name)
-            if believed:
-                self._factors[name] = self._planned_with.get(name, 1.0) * believed / self._each[name]
+            self._learn_each(name, _smoothed(self._each.get(name), each, share))
             self._learn_gains(name, work, share)
 
     def each(self, name: str) -> float | None:
         """Records per second of one slot: as measured, else as believed."""
         return self._each.get(name) or self._believed(name)
 
-    def press(self, name: str, went: float, could: float, queue: float, now: float) -> None:
-        """Compare what a segment does with what it could do by its costs, while more waits than it gets done.
+    def press(self, name: str, done: Done) -> None:
+        """Compare what is done of a segment with what its costs promise."""
+        self._pressures[name] = pressure.observe(self._pressures.get(name, Pressure()), done)
 
-        A slot spends time on more than records: on clients, on commits, waiting for a core or for a broker.
-        """
-        if could <= 0 or queue < WAITS * max(went, 1.0):
-            self._pressed.pop(name, None)
-        elif now - self._pressed.setdefault(name, now) >= LONG:
-            self._reached[name] = _smoothed(self._reached.get(name), min(1.0, went / could), 0.2)
-
-    def reached(self, name: str) -> float:
-        """The share of what a segment could do by its costs that it gets done when it is pressed; 1 if it never was."""
-        return self._reached.get(name, 1.0)
+    def pressure(self, name: str) -> Pressure:
+        """What was learnt of that."""
+        return self._pressures.get(name, Pressure())
 
     def through(self, name: str) -> tuple[float, frozenset[str]] | None:
         """Seconds of slots for one record that a segment takes in, with all that comes of it; and whose they are.
@@ -170,7 +171,31 @@ class Beliefs:
     def _believed(self, name: str) -> float | None:
         found = next((one for one in self._planned.segments if one.name == name), None) if self._planned else None
         each = found.load.capacity / found.parallelism if found else 0.0
-        return each if 0 < each < math.inf else None
+        return each * self._planned_for.get(name, 1.0) if 0 < each < math.inf else None
+
+    def _learn_least(self, name: str, work: Work) -> None:
+        """A segment with little to do: it can at least what it did, in so much time."""
+        least = work.came / BUSY
+        if (known := self.each(name)) is not None and known < least:
+            self._learn_each(name, least)
+
+    def _learn_each(self, name: str, each: float) -> None:
+        self._each[name] = each
+        if believed := self._believed(name):
+            self._factors[name] = self._planned_with.get(name, 1.0) * believed / each
+
+    def _slow(self) -> dict[str, float]:
+        """How many times as long as its costs say each segment takes in slots as they are.
+
+        What slows a segment down slows those behind it, which have the same slots, and have not been pressed because
+        less comes through.
+        """
+        found: dict[str, float] = {}
+        for name, one in self._pressures.items():
+            through = self.through(name)
+            for behind in through[1] if through is not None else ():
+                found[behind] = max(found.get(behind, 1.0), 1 / one.slowed)
+        return found
 
     def _learn_gains(self, name: str, work: Work, share: float) -> None:
         node = next((node for node in self._problem.flow.nodes if node.name == name), None)
@@ -181,7 +206,7 @@ class Beliefs:
                 self._gains[output.name] = _smoothed(self._gains.get(output.name), gain, share)
 
     def _corrected(self, node: Node) -> Node:
-        dearer = jobs.dearer(node, self._factors.get(node.name, 1.0))
+        dearer = jobs.dearer(node, self._factors.get(node.name, 1.0) * self._made_for.get(node.name, 1.0))
         outputs = tuple(
             dataclasses.replace(output, selectivity=self._gains.get(output.name, output.selectivity))
             for output in dearer.outputs

@@ -15,6 +15,7 @@ from spillway.controllers import assignment, rollout, tick
 from spillway.controllers.balancing import Slot
 from spillway.controllers.costmodel.flow import Node
 from spillway.controllers.planning.problem import Problem
+from spillway.controllers.pressure import Done
 from spillway.controllers.protocol import knowledge, messages
 from spillway.controllers.protocol.knowledge import Target
 from spillway.controllers.protocol.values import ENGINE, Owner, Partition
@@ -148,7 +149,7 @@ def observation(
                 part=_part(of.part, follows),
             )
         )
-        capacity = could(node.name, beliefs, seen, len(slots)) * beliefs.reached(node.name)
+        capacity = can(node.name, beliefs, seen, len(slots))
         if capacity <= 0:
             continue
         if found := _measured(work, of, _came(node, problem, seen, topics), (capacity, follows), now):
@@ -159,13 +160,13 @@ def observation(
     return tick.Observation(operators, arrivals, loads, slots, owned)
 
 
-def could(name: str, beliefs: Beliefs, seen: Seen, slots: int) -> float:
-    """Records per second that slots could take in of a segment, by what they cost; 0 if nobody knows that."""
+def can(name: str, beliefs: Beliefs, seen: Seen, slots: int) -> float:
+    """Records per second of a segment that slots can take in, by costs and by what they have done; 0 if unknown."""
     through = beliefs.through(name)
     if through is None:
         return 0.0
     cost, theirs = through
-    return _left(theirs, seen, slots) / cost
+    return beliefs.pressure(name).capacity(_left(theirs, seen, slots), cost)
 
 
 def follow(name: str, of: Batches, beliefs: Beliefs, seen: Seen, slots: int) -> float:
@@ -177,7 +178,7 @@ def follow(name: str, of: Batches, beliefs: Beliefs, seen: Seen, slots: int) -> 
     if rest is None:
         return math.inf
     cost, theirs = rest
-    return _left(theirs, seen, slots) / cost * beliefs.reached(name) if cost > 0 else math.inf
+    return _left(theirs, seen, slots) / cost * beliefs.pressure(name).reached if cost > 0 else math.inf
 
 
 def _left(theirs: Collection[str], seen: Seen, slots: int) -> float:
@@ -196,11 +197,19 @@ def _part(part: Part | None, follows: float) -> str:
 
 
 def press(beliefs: Beliefs, seen: Seen, slots: int, batches: Mapping[str, Batches]) -> None:
-    """Learn from segments that slots have, and in front of which more waits than they get done."""
+    """Learn from what slots get done of segments that they have."""
     for name, of in batches.items():
-        work = seen.works.get(name)
-        if work is not None and of.queue is not None and of.runs is Paradigm.RECORD and not of.split:
-            beliefs.press(name, work.came, could(name, beliefs, seen, slots), of.queue, seen.at)
+        work, through = seen.works.get(name), beliefs.through(name)
+        if work is None or through is None or of.runs is not Paradigm.RECORD or of.split:
+            continue
+        cost, theirs = through
+        # What slots tell of a queue is less than there is, as messages and as far as they have fetched; but it grows.
+        queue = of.queue if of.queue is not None else work.lag
+        lags = [place.lag or 0 for where, place in seen.places.items() if where.segment == name]
+        waiting = sum(lag > 1 for lag in lags)  # more than the end of a transaction
+        wide = 2 * waiting > len(lags) or not lags
+        left = _left(theirs, seen, slots)
+        beliefs.press(name, Done(seen.at, work.came, left, cost, queue, slack=2.0 * len(lags), wide=wide))
 
 
 def _came(node: Node, problem: Problem, seen: Seen, topics: Mapping[str, str]) -> Arrivals | None:
