@@ -47,6 +47,34 @@ def _then(state: State, measured: Measurement, move: Move, reason: Reason) -> St
 
 
 ALL_BUSY = {"in": 1.0, "work": 1.0, "out": 1.0}
+
+
+@pytest.mark.parametrize("allowed", range(8, 22))
+def test_where_tasks_are_limited_they_go_to_all_who_need_them_and_all_are_used(allowed: int) -> None:
+    """Cut operator by operator, the narrowest would stay as narrow as it was, and nothing would be gained at all."""
+    measured = _measured(1000, ALL_BUSY)
+    move = capability.enhanced(_state(measured, tasks=allowed), measured, TASKS, 3.0)
+    reachable = max(
+        min(a, work / 4, out / 2)
+        for a in range(1, 4)
+        for work in range(4, 13)
+        for out in range(2, 7)
+        if a + work + out <= allowed
+    )
+    if move is None:
+        assert reachable == 1
+        return
+    found = move.deployment.tasks
+    assert move.deployment.total <= allowed
+    assert min(found["in"], found["work"] / 4, found["out"] / 2) == pytest.approx(reachable, rel=0.03)
+
+
+def test_a_limit_that_is_not_met_changes_nothing() -> None:
+    measured = _measured(1000, ALL_BUSY)
+    some = capability.enhanced(_state(measured, tasks=21), measured, TASKS, 3.0)
+    assert some == capability.enhanced(_state(measured), measured, TASKS, 3.0)
+
+
 STRIDES = {
     "undisturbed, it triples": (1.0, {"in": 3, "work": 12, "out": 6}),
     "a little disturbed, half as many more": (1.2, {"in": 2, "work": 6, "out": 3}),

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+import datetime
+
 import pytest
 
 from spillway.controllers.switching import ranges
-from spillway.controllers.switching.measurements import Node, Observation
+from spillway.controllers.switching.measurements import Costs, Measurement, Node, Observation
 from spillway.model.operators import Paradigm
 
 
@@ -106,3 +109,35 @@ def test_ranges_that_run_are_found_again_from_what_is_observed() -> None:
         Node("g", ("d",), paradigm=batch, pinned=batch),
     )
     assert ranges.running(observation) == (("a", "b", "e", "f"), ("d",))
+
+
+def measured(rate: float, **capacities: float) -> Observation:
+    """The chain of figure 7 with what its operators can do, and so much that comes to the second."""
+    nodes = chain(8, 0.625, 1, 0.1, 1).nodes
+    costs = Costs(datetime.timedelta(seconds=0.1), datetime.timedelta(seconds=0.03))
+    now, span = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC), datetime.timedelta(seconds=1)
+    known = {"o2": 100.0, **capacities}
+    return Observation(nodes, {o[1:]: Measurement(now, span, rate, 0.0, can, costs) for o, can in known.items()})
+
+
+KNOWN = {
+    "who can do what comes stays, and so does all behind it": (measured(1000, o3=800, o4=5000), ("2",)),
+    "who has less to spare than a tenth goes along": (measured(1000, o3=640, o4=5000), ("2", "3")),
+    "of whom nothing is known goes along": (measured(1000, o4=600), ("2", "3", "4")),
+    "who can do much of a small burst stays": (measured(120, o3=100), ("2",)),
+}
+
+
+@pytest.mark.parametrize(("observation", "expected"), KNOWN.values(), ids=KNOWN)
+def test_an_operator_that_has_time_for_the_burst_is_not_taken_along(
+    observation: Observation, expected: tuple[str, ...]
+) -> None:
+    """What comes to the third is 0.625 of what comes to the second."""
+    assert ranges.switch_range(observation, "2") == expected
+
+
+def test_within_a_segment_nobody_stays_because_of_time_to_spare() -> None:
+    """Its queue is that of the segment, so what was measured is not of it alone."""
+    seen = measured(1000, o3=5000)
+    nodes = tuple(dataclasses.replace(node, head="2") if node.name == "3" else node for node in seen.nodes)
+    assert ranges.switch_range(Observation(nodes, seen.measured), "2") == ("2", "3", "4")

@@ -1,5 +1,7 @@
 """What a driver tells of its job over HTTP: `GET /v1/observation`, and what it takes at `PUT /v1/grant`. JSON.
 
+`PUT /v1/deployment` is for drivers that are directed (`spillway-driver --directed`): those of `spillway profile`.
+
 Rates are per second and over the last seconds, shares between 0 and 1, times seconds since 1970. None is what nobody
 measured; 0 is what was measured to be nothing.
 """
@@ -18,6 +20,7 @@ MOVES = 100  # of those that are told
 DECISIONS = 200
 # No grant is larger: what a StreamJob may ask for is far less.
 MOST_WORKERS = 10_000
+MOST_FRAME = 1_000_000  # records; far beyond what fits into a message
 # Who reaches a driver through the API server brings the token of the job in this header: the other one is the API
 # server's own, and comes no further.
 TOKEN_HEADER = "Spillway-Token"  # noqa: S105 - the name of a header
@@ -363,6 +366,36 @@ class SwitchOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     dry_run: bool = False
 
 
+class Deployment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a driver that is directed is to run: each operator on slots of its own.
+
+    Attributes:
+        version: of this format.
+        tasks: slots, by operator; all of them.
+        frames: records in a frame, by the operator that sends it; 1 where nothing is said.
+        deadline: seconds after its first record at which a frame leaves at the latest.
+    """
+
+    version: Annotated[int, msgspec.Meta(ge=VERSION, le=VERSION)]
+    tasks: dict[str, Annotated[int, msgspec.Meta(ge=1, le=MOST_WORKERS)]]
+    frames: dict[str, Annotated[int, msgspec.Meta(ge=1, le=MOST_FRAME)]] = {}
+    deadline: Annotated[float, msgspec.Meta(ge=0, le=3600)] = 0.0
+
+
+class Deployed(msgspec.Struct, frozen=True):
+    """How far a deployment is.
+
+    Attributes:
+        version: of this format.
+        deployment: what was asked for last; None before anybody did.
+        missing: what is not so yet, as one sentence; empty once it runs like that.
+    """
+
+    version: int
+    deployment: Deployment | None
+    missing: str
+
+
 class SwitchAnswer(msgspec.Struct, frozen=True):
     """What becomes of an order.
 
@@ -386,3 +419,5 @@ observation = msgspec.json.Decoder(Observation).decode
 grant = msgspec.json.Decoder(Grant).decode
 switch_order = msgspec.json.Decoder(SwitchOrder).decode
 switch_answer = msgspec.json.Decoder(SwitchAnswer).decode
+deployment = msgspec.json.Decoder(Deployment).decode
+deployed = msgspec.json.Decoder(Deployed).decode

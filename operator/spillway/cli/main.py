@@ -24,6 +24,7 @@ from spillway.cli import (
     explain,
     plan,
     produce,
+    profile,
     switch,
     terminal,
     top,
@@ -63,6 +64,7 @@ def options(
 
 app.command()(validate.validate)
 app.command()(plan.plan)
+app.command()(profile.profile)
 app.command()(crds.crds)
 app.command()(broker.broker)
 app.command()(up.up)

@@ -89,15 +89,15 @@ def up(
     from spillway.local import edits, interrupts
     from spillway.local import state as states
 
-    _check_installed()
+    check_installed("up")
     source = files.Files(file, code)
     first = source.read()
     if isinstance(first, edits.Refusal):
         for line in first.lines:
             terminal.complain(line)
         raise typer.Exit(UNREADABLE)
-    servers = _servers(bootstrap, first)
-    if fresh and servers is not None:
+    found = servers(bootstrap, first)
+    if fresh and found is not None:
         message = "only forgets what is kept here; on your Kafka, delete the topics that begin with the job's name"
         raise typer.BadParameter(message, param_hint="--fresh")
     metadata = first.job.metadata
@@ -105,7 +105,7 @@ def up(
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     from spillway.local import kafka, run
 
-    where = kafka.Where(servers, port, create_topics, secret and secret.absolute(), cores)
+    where = kafka.Where(found, port, create_topics, secret and secret.absolute(), cores)
     with states.held(folder, fresh=fresh) as held, interrupts.Interrupts() as asked:
         try:
             with _viewer(output, asked) as viewer:
@@ -116,17 +116,17 @@ def up(
     raise typer.Exit(IN_ORDER if in_order else FAILED)
 
 
-def _servers(bootstrap: str | None, first: Edit) -> tuple[str, ...] | None:
+def servers(bootstrap: str | None, first: Edit) -> tuple[str, ...] | None:
     """Somebody's Kafka, if one was named."""
     if bootstrap is None:
         return None
     if bootstrap == AS_WRITTEN:
         return first.job.spec.kafka.bootstrap_servers
-    servers = tuple(bootstrap.split(","))
-    if wrong := [server for server in servers if not _SERVER.fullmatch(server)]:
+    found = tuple(bootstrap.split(","))
+    if wrong := [server for server in found if not _SERVER.fullmatch(server)]:
         message = f"'{terminal.clean(wrong[0])}' is no server; write host:port, such as localhost:9092, or `manifest`"
         raise typer.BadParameter(message, param_hint="--bootstrap")
-    return servers
+    return found
 
 
 @contextlib.contextmanager
@@ -173,11 +173,11 @@ def progress(viewer: Viewer) -> Iterator[None]:
         logger.removeHandler(handler)
 
 
-def _check_installed() -> None:
+def check_installed(command: str) -> None:
     """Refuse before anything starts when what jobs run on is not installed."""
     import importlib.util
 
     missing = [name for name in ("confluent_kafka", "pyarrow") if importlib.util.find_spec(name) is None]
     if missing:
-        terminal.complain(f"spillway up needs {' and '.join(missing)}: pip install 'spillway[demo]'")
+        terminal.complain(f"spillway {command} needs {' and '.join(missing)}: pip install 'spillway[demo]'")
         raise typer.Exit(FAILED)

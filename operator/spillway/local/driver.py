@@ -13,7 +13,7 @@ import msgspec
 
 from spillway.model import observation
 from spillway.model.errors import NotReadyError
-from spillway.model.observation import SwitchAnswer
+from spillway.model.observation import Deployed, Deployment, SwitchAnswer
 
 # Seconds. A driver answers within a millisecond; one that plans a large job can be busy for most of a second. Longer:
 # whoever watches sees nothing move meanwhile.
@@ -54,6 +54,17 @@ class Driver:
         body = observation.encode(observation.Grant(observation.VERSION, workers))
         try:
             return observation.grant(self._asked("/v1/grant", body)).workers
+        except msgspec.DecodeError as error:
+            raise self._unfit(error) from error
+
+    def deploy(self, deployment: Deployment) -> None:
+        """Have it run this, each operator on slots of its own; only one that is directed does."""
+        self._asked("/v1/deployment", observation.encode(deployment))
+
+    def deployed(self) -> Deployed:
+        """How far that is carried out."""
+        try:
+            return observation.deployed(self._asked("/v1/deployment"))
         except msgspec.DecodeError as error:
             raise self._unfit(error) from error
 

@@ -37,12 +37,22 @@ class Parts:
     """The processes of a job."""
 
     def __init__(
-        self, state: State, slots: int, secret: Path | None, code: Path | None, cores: int, port: int = 0
+        self,
+        state: State,
+        slots: int,
+        secret: Path | None,
+        code: Path | None,
+        cores: int,
+        port: int = 0,
+        *,
+        directed: bool = False,
     ) -> None:
         """Each worker has so many slots; `secret` holds the credentials for Kafka, `code` the user's functions.
 
-        Batches may use so many `cores`, where Spark is installed. The driver answers at `port`, if that is free.
+        Batches may use so many `cores`, where Spark is installed. The driver answers at `port`, if that is free; one
+        that is `directed` decides nothing, and has no batches.
         """
+        self._directed = directed
         self._state, self._slots, self._secret, self._cores = state, slots, secret, cores
         self.client = Driver(f"{ports.LOOPBACK}:{port or ports.free(1)[0]}")
         self.set(code)
@@ -79,13 +89,15 @@ class Parts:
         if ports.taken(int(port)):
             port = str(ports.free(1)[0])
             self.client.address = f"{host}:{port}"
-        spark = ["--spark", f"local[{self._cores}]"] if importlib.util.find_spec("pyspark") else []
+        how = ["--spark", f"local[{self._cores}]"] if importlib.util.find_spec("pyspark") else []
+        if self._directed:
+            how = ["--directed"]
         # A Spark that is ended while it starts leaves what it had in temporary directories; so they are ours.
         scratch = self._state.scratch / "driver"
         shutil.rmtree(scratch, ignore_errors=True)
         scratch.mkdir(parents=True)
         environment = dict.fromkeys(("TMPDIR", "SPARK_LOCAL_DIRS"), str(scratch))
-        return self._started("driver", ["--host", host, "--port", port, *spark], environment)
+        return self._started("driver", ["--host", host, "--port", port, *how], environment)
 
     def _started_worker(self, number: int) -> Process:
         options = ["--worker", str(number), "--slots", str(self._slots), "--port", "0", "--grace", str(GRACE)]

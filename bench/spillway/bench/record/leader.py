@@ -55,8 +55,8 @@ class Leader:
         ]
         admin.create(clients.admin(self._access), needed)
 
-    def lead(self, slots: Sequence[str], frame: int, deadline: float) -> None:
-        """Wait until the slots have joined, and give them everything, in turn."""
+    def lead(self, slots: Sequence[str], frame: int, deadline: float, *, apart: bool = False) -> None:
+        """Wait until the slots have joined, and give them everything, in turn; `apart`: each segment has its own."""
         log = control.ControlLog(self._access, self._names)
         producer = clients.emitter(self._access)
         self._write(producer, messages.Lead(NUMBER, "bench"), self._plan(frame, deadline))
@@ -67,10 +67,21 @@ class Leader:
                 raise LeaderError(message)
             time.sleep(0.05)
         log.close()
-        owners = itertools.cycle(Owner(slot, state.members[slot].incarnation) for slot in slots)
+        lives = [Owner(slot, state.members[slot].incarnation) for slot in slots]
+        all_of_them, each = itertools.cycle(lives), len(lives) // len(self.programs)
+        owners = {
+            program.name: itertools.cycle(lives[number * each : (number + 1) * each]) if apart else all_of_them
+            for number, program in enumerate(self.programs)
+        }
         assigned = [
             messages.Assign(
-                NUMBER, Partition(program.name, number), NUMBER, next(owners), program.id, start=0, takeover=True
+                NUMBER,
+                Partition(program.name, number),
+                NUMBER,
+                next(owners[program.name]),
+                program.id,
+                start=0,
+                takeover=True,
             )
             for program in self.programs
             for number in range(self.partitions(program))

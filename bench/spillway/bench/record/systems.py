@@ -86,10 +86,12 @@ class System:
         paradigm: Paradigm = Paradigm.RECORD,
         bound: str = "50ms",
         policy: Mapping[str, Any] = MappingProxyType({}),
+        apart: bool = False,
     ) -> None:
         """On a topic that is there; `frame` and `deadline` (seconds) of all its edges.
 
-        Timestamps of its edges and outputs are as those of `created`. Slots alone can only work record by record.
+        `apart`: each segment has slots of its own, as many as the others. Timestamps of its edges and outputs are as
+        those of `created`. Slots alone can only work record by record.
         """
         self.case, self.bootstrap, self.source = case, bootstrap, source
         self.run = run_name()
@@ -100,7 +102,7 @@ class System:
         self.output = self.job.spec.outputs[0].topic
         self._leader = Leader(self.job, case, logs.PARTITIONS)
         self._slots = tuple(f"w0.{number}" for number in range(slots))
-        self._frame, self._deadline, self._appended = frame, deadline, appended
+        self._frame, self._deadline, self._appended, self._apart = frame, deadline, appended, apart
         self.reports: dict[str, telemetry.Report] = {}
         """The last one of each slot."""
         self._pipes: list[multiprocessing.connection.Connection] = []
@@ -116,7 +118,7 @@ class System:
             theirs.close()
             self._pipes.append(ours)
             self._processes.append(started)
-        self._leader.lead(self._slots, self._frame, self._deadline)
+        self._leader.lead(self._slots, self._frame, self._deadline, apart=self._apart)
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -1,6 +1,15 @@
 """Mean and variance of a time, and the quantiles that follow from them (LAT 3.2, 3.4).
 
-Phases follow one another and are taken to be independent, so both add up: E(L) = Σ E(L_i), Var(L) = Σ Var(L_i).
+Phases follow one another and are taken to be independent, so both add up: E(L) = Σ E(L_i), Var(L) = Σ Var(L_i); and so
+do third moments around the mean, which the paper does without.
+
+What records really take is not normal: a queue has a long tail, and of a time that is mostly constant, with a queue now
+and then, two moments don't tell which of both it is. On single queues (20 to 75 % of a slot, fixed or exponential
+service) the normal 0.99-quantile is 21 to 31 % too low, at any load. With the third moment
+
+    Q(x) = μ - 2σ/γ + σ·γ/2·G(4/γ², x),   γ = E((L-μ)³)/σ³
+
+the gamma distribution G, moved and stretched to these three, is within 10 % of all of them (`tests`).
 """
 # ruff: noqa: RUF002 - sigma and rho are the symbols of the paper, and no o or p
 
@@ -10,15 +19,21 @@ import dataclasses
 import math
 import statistics
 
+from spillway.controllers.latency import gamma
+
 _STANDARD = statistics.NormalDist()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Moments:
-    """μ in seconds and σ² in seconds²; both are infinite for what never happens."""
+    """μ in seconds and σ² in seconds²; both are infinite for what never happens.
+
+    `third` is E((L-μ)³) in seconds³; 0 for what lies evenly around its mean, or where nobody knows.
+    """
 
     mean: float
     variance: float = 0.0
+    third: float = 0.0
 
     def __post_init__(self) -> None:
         if not (self.mean >= 0 and self.variance >= 0):  # also refuses NaN
@@ -27,9 +42,11 @@ class Moments:
         if math.isinf(self.mean) or math.isinf(self.variance):
             object.__setattr__(self, "mean", math.inf)
             object.__setattr__(self, "variance", math.inf)
+        if not (math.isfinite(self.third) and math.isfinite(self.mean)):
+            object.__setattr__(self, "third", 0.0)
 
     def __add__(self, other: Moments) -> Moments:
-        return Moments(self.mean + other.mean, self.variance + other.variance)
+        return Moments(self.mean + other.mean, self.variance + other.variance, self.third + other.third)
 
     @property
     def deviation(self) -> float:
@@ -61,6 +78,33 @@ def normal(moments: Moments, x: float) -> float:
     if not moments.finite:
         return math.inf
     return max(0.0, moments.mean + moments.deviation * _STANDARD.inv_cdf(x))
+
+
+def likely(moments: Moments, x: float) -> float:
+    """The quantile by three moments, as in the docstring of the module; the normal one without a tail to one side."""
+    check_share(x)
+    if not moments.finite or moments.variance == 0:
+        return moments.mean
+    deviation = moments.deviation
+    skew = moments.third / deviation**3
+    if skew <= 0:
+        return normal(moments, x)
+    shape = 4 / skew**2
+    if shape > gamma.MOST:  # Cornish and Fisher's first term
+        return normal(moments, x) + deviation * skew / 6 * (_STANDARD.inv_cdf(x) ** 2 - 1)
+    return max(0.0, moments.mean - 2 * deviation / skew + deviation * skew / 2 * gamma.quantile(shape, x))
+
+
+def mixed(share: float, moments: Moments, scv: float) -> Moments:
+    """0, but for a share of all, which takes D > 0 with an scv c²; `moments` are mean and variance of all together.
+
+    D is taken to be gamma-distributed: E(D²) = d²(1+c²), E(D³) = d³(1+c²)(1+2c²).
+    """
+    if not share or not moments.finite or scv < 0:
+        return moments
+    d = moments.mean / share
+    second, cube = share * d**2 * (1 + scv), share * d**3 * (1 + scv) * (1 + 2 * scv)
+    return Moments(moments.mean, moments.variance, cube - 3 * moments.mean * second + 2 * moments.mean**3)
 
 
 def cantelli(moments: Moments, x: float) -> float:

@@ -169,4 +169,5 @@ def _retold(end: Trail, segments: Segments) -> Way:
             told = [(name, breakdown.steadied(a_squared)) for name, breakdown in told]
             name, stay = told[-1]
             told[-1] = (name, stay + Breakdown.of({Phase.WINDOW: extra}))
-    return Way(tuple(told), Moments(end.mean, end.variance))
+    third = math.fsum(moments.third for _, breakdown in told for moments in breakdown.phases.values())
+    return Way(tuple(told), Moments(end.mean, end.variance, third))

@@ -60,7 +60,9 @@ class Breakdown:
 
     def steadied(self, factor: float) -> Breakdown:
         """The same means, and `factor` times every variance."""
-        return Breakdown.of({phase: Moments(m.mean, m.variance * factor) for phase, m in self.phases.items()})
+        return Breakdown.of(
+            {phase: Moments(m.mean, m.variance * factor, m.third * factor**1.5) for phase, m in self.phases.items()}
+        )
 
 
 NOTHING = Breakdown.of({})

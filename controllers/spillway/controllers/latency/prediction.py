@@ -10,7 +10,7 @@ from typing import Any
 
 from spillway.controllers.costmodel import flow as flows
 from spillway.controllers.costmodel.flow import CORE, Flow, Settings, Slot, Workload
-from spillway.controllers.latency import paths, segments
+from spillway.controllers.latency import moments, paths, segments
 from spillway.controllers.latency.batches import Engine
 from spillway.controllers.latency.moments import ZERO, Moments
 from spillway.controllers.latency.paths import Way
@@ -70,6 +70,14 @@ class Prediction:
     def p99(self) -> float:
         """Within this are 99 of 100 records."""
         return self.quantile(0.99)
+
+    def likely(self, x: float) -> float:
+        """About how long the share x of the records takes, x ≥ 0.5: to be told, and compared with what is seen.
+
+        Not to be promised: that is `quantile`, which holds whatever the distribution is.
+        """
+        _check_median(x)
+        return max(moments.likely(way.moments, x) for way in self.ways)
 
     def quantile(self, x: float) -> float:
         """Within this is the share x of the records of every way, x ≥ 0.5."""

@@ -32,6 +32,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from spillway.controllers.latency import moments
 from spillway.controllers.latency.moments import NEVER, ZERO, Moments
 
 
@@ -94,7 +95,8 @@ def wait(rate: float, service: float, arrival_scv: float, service_scv: float) ->
         return Moments(mean)
     skew = 3 * service_scv * (1 + service_scv) if service_scv >= 1 else (2 * service_scv + 1) * (service_scv + 1)
     of_delayed = 2 * load - 1 + 4 * (1 - load) * skew / (3 * (service_scv + 1) ** 2)
-    return Moments(mean, mean * mean * (of_delayed + 1 - delayed) / delayed)
+    variance = mean * mean * (of_delayed + 1 - delayed) / delayed
+    return moments.mixed(delayed, Moments(mean, variance), of_delayed)
 
 
 def bulk(share: float, work: float) -> Moments:

@@ -12,6 +12,8 @@ c_s² of the frame, since E((k/b)²) = (1+1/b)(2+1/b)/6,
 
     Var(cpu) = l²·( (1+c_s²)·(1+1/b)(2+1/b)/6 - (1+1/b)²/4 )
 
+and, since E((k/b)³) = (1+1/b)²/4, and E(S³) = l³(1+c_s²)(1+2c_s²) of a gamma distribution, the third moment.
+
 The others are taken to have priority, so this is an upper bound, as in the paper.
 """
 
@@ -34,4 +36,6 @@ def cpu(frame_time: float, records: float, frame_scv: float) -> Moments:
         return NEVER
     place = 1 + 1 / records
     square = (1 + frame_scv) * place * (1 + place) / 6
-    return Moments(frame_time * place / 2, max(0.0, frame_time**2 * (square - place**2 / 4)))
+    cube = (1 + frame_scv) * (1 + 2 * frame_scv) * place**2 / 4
+    third = cube - 3 * square * place / 2 + place**3 / 4
+    return Moments(frame_time * place / 2, max(0.0, frame_time**2 * (square - place**2 / 4)), frame_time**3 * third)

@@ -46,6 +46,7 @@ SHORTEST = 1.2
 # Of a task, that may be missing: capacities are measured to about 1 %, and without this an operator that is just full
 # would get a task more than it needs, every other time.
 ROUNDING = 0.02
+EXACT = 1e-9  # of a number of tasks: a quotient that was multiplied again is not always what it was
 REACHED = 0.8  # of the aim; below, something else than tasks is scarce
 # Of T_b. A queue is as long as 1/(1-rho): at 98 % some fifty services, far below most bounds. A bound that isn't kept
 # at 75 % is not missed because of queues.
@@ -105,19 +106,45 @@ def enhanced(
     With `shrink`, operators also give back what they would not need.
     """
     capacities = state.capacities(measured, tasks)
-    wanted, lost = dict(tasks), []
-    for name in state.growing:
-        need = max(1, math.ceil(tasks[name] * capacities[name] * growth * (1 - ROUNDING)))
-        if need > tasks[name] or shrink:
-            wanted[name] = need
-        else:
-            lost.append(Alternative(f"more {name}", f"its tasks are busy {capacities[name]:.0%} of their time"))
+    busy = {name: tasks[name] * capacities[name] * (1 - ROUNDING) for name in state.growing}
+    growth = min(growth, _reached(state, tasks, busy, shrink=shrink))
+    wanted = {**tasks, **_wanted(tasks, busy, growth, shrink=shrink)}
+    lost = [
+        Alternative(f"more {name}", f"its tasks are busy {capacities[name]:.0%} of their time")
+        for name in state.growing
+        if wanted[name] == tasks[name] and not shrink
+    ]
     found = within(state, wanted, tasks)
     if found == dict(tasks) or any(found == done.move.deployment.tasks for done in state.rounds if done.stressed):
         return None
     more = tuple(name for name, count in found.items() if count > tasks[name])
     change = _side(state, more) if more else Change.SETTLED
     return Move(Step.CAPABILITY, change, Deployment(found), growth * measured.rate, growth, more, tuple(lost))
+
+
+def _wanted(tasks: Mapping[str, int], busy: Mapping[str, float], growth: float, *, shrink: bool) -> dict[str, int]:
+    """n_i·U_i·g of each, and no less than it has, unless they may shrink."""
+    return {
+        name: max(1 if shrink else tasks[name], math.ceil(share * growth * (1 - EXACT))) for name, share in busy.items()
+    }
+
+
+def _reached(state: State, tasks: Mapping[str, int], busy: Mapping[str, float], *, shrink: bool) -> float:
+    """The largest g for which all tasks together are no more than allowed; infinite where nothing limits them.
+
+    What is wanted changes where n_i·U_i·g is a whole number, so only these are tried. A growth that is cut to what fits
+    leaves everybody in proportion; one that is asked for and then cut operator by operator leaves who is narrowest as
+    narrow as before, and all that the others got is idle.
+    """
+    most = state.settings.tasks
+    if most is None:
+        return math.inf
+    others = sum(count for name, count in tasks.items() if name not in busy)
+    steps = sorted(
+        {count / share for share in busy.values() if share > 0 for count in range(1, most + 1)}, reverse=True
+    )
+    fits = (g for g in steps if others + sum(_wanted(tasks, busy, g, shrink=shrink).values()) <= most)
+    return next(fits, math.inf)  # nothing fits: then it is cut operator by operator
 
 
 def stride(state: State, measured: Measurement) -> float:

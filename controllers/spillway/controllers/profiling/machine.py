@@ -132,8 +132,16 @@ def observe(state: State, measured: Measurement | None) -> State:
     return _judge(state, measured)
 
 
-def run(platform: Platform, state: State, on_round: Callable[[Round], None] | None = None) -> State:
-    """Go on until it is over. Here, and nowhere else, something is really done."""
+def run(
+    platform: Platform,
+    state: State,
+    on_round: Callable[[Round], None] | None = None,
+    on_state: Callable[[State], None] | None = None,
+) -> State:
+    """Go on until it is over. Here, and nowhere else, something is really done.
+
+    `on_round` hears of every round, and `on_state` gets what is known after each, to be stored.
+    """
     while not isinstance(step := next_step(state), Finished):
         if isinstance(step, Deploy):
             platform.deploy(step.deployment)
@@ -144,6 +152,8 @@ def run(platform: Platform, state: State, on_round: Callable[[Round], None] | No
         for done in state.rounds[before:]:
             if on_round is not None:
                 on_round(done)
+        if on_state is not None:
+            on_state(state)
     return state
 
 
@@ -197,7 +207,8 @@ def _learn(state: State, measured: Measurement) -> State:
     rate = deployment.rate or settings.light
     heavy = sum(done.reason is Reason.TOO_HEAVY for done in light)
     if capacities[busiest] > LIGHT and heavy < LIGHT_ROUNDS:
-        lighter = rate * LIGHTER / capacities[busiest]
+        # A task that is busy all the time doesn't get on with what was asked for: its share is of what it did.
+        lighter = min(rate, measured.rate) * LIGHTER / capacities[busiest]
         sentence = f"{busiest} was busy {capacities[busiest]:.0%} of its time; next: {lighter:.4g} records/s"
         state = _noted(state, measured, Reason.TOO_HEAVY, sentence, kept=False)
         return _moved(state, Move(Step.FEATURES, Change.LIGHT, dataclasses.replace(deployment, rate=lighter)))

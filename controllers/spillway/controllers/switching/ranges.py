@@ -14,15 +14,25 @@ A reader is in the range when it reads an operator of the range, may run in batc
 Without branches that is Eq. 8, q included. The smallest range is the best one: what is left out reports its own queue
 if it jams all the same. So an operator whose λ is unknown ends its branch, too.
 
+One thing is added where it is measured. Eq. 8 takes an operator along because the burst reaches it, whether or not it
+could do with it; and in batches each record waits for its batch. So who has a queue of its own, and can do what will
+come to it record by record with `ROOM` to spare, stays, and so does all that is behind it. On chains of four operators
+with costs as they are measured here (`bench.models D8`), Eq. 8 alone has a latency within 5 % of the best set's in
+about 8 of 10 cases, and with this in more than 9.
+
 The queue stands in front of a segment; so a range starts at the head of p's segment, and takes along what lies between.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from spillway.controllers.switching.measurements import MOST, Node, Observation, sound
 from spillway.model.operators import Paradigm
+
+# Of what an operator can do record by record. Capacities are off by 5 %, and rates by as much; who has less to spare
+# would be the next to jam.
+ROOM = 0.1
 
 
 def switch_range(observation: Observation, point: str) -> tuple[str, ...]:
@@ -40,6 +50,8 @@ def switch_range(observation: Observation, point: str) -> tuple[str, ...]:
             volume = sum(into[name] * _selectivity(nodes[name], unknown=0.0) for name in sources)
             into[node.name] = min(volume, MOST)  # no product may become infinite
             if not sources or not node.may_batch or into[node.name] < 1:
+                continue
+            if _can_do(observation, node, point, into):
                 continue
             carrying.add(node.name)
             chosen.add(node.name)
@@ -68,6 +80,15 @@ def heads(observation: Observation, names: Iterable[str]) -> tuple[str, ...]:
     """Of these operators those in front of which a queue stands."""
     nodes = observation.by_name
     return tuple(name for name in names if nodes[name].is_head)
+
+
+def _can_do(observation: Observation, node: Node, point: str, into: Mapping[str, float]) -> bool:
+    """Whether an operator is known to have time for what the burst brings it: V of the point, times the volume."""
+    at, here = observation.measured.get(point), observation.measured.get(node.name)
+    if at is None or here is None or not node.is_head or into[point] <= 0:
+        return False
+    comes = at.rate * into[node.name] / into[point]
+    return sound(comes) and sound(here.record_capacity) and comes <= (1 - ROOM) * here.record_capacity
 
 
 def _start(nodes: dict[str, Node], point: str) -> set[str]:

@@ -30,11 +30,11 @@ _LOOK: Any = {
 }  # fmt: skip
 
 
-def check(path: pathlib.Path) -> None:
+def check(path: pathlib.Path, option: str = "--plot") -> None:
     """Refuse a kind of file that can't be drawn, or a machine that can't draw; before anything is computed."""
     if path.suffix.lower() not in KINDS:
         message = f"'{path.name}' is neither .svg nor .png"
-        raise RefusedError(message, option="--plot")
+        raise RefusedError(message, option=option)
     try:
         import matplotlib  # noqa: F401 - only whether it is there
     except ImportError:

@@ -8,6 +8,8 @@
 | `GET /v1/observation` | all that is known of the job (`observation.Observation`) |
 | `PUT /v1/grant` | how many workers may own partitions, and how many executors there may be (`observation.Grant`) |
 | `PUT /v1/switch` | runs operators in another paradigm (`observation.SwitchOrder`); what becomes of that |
+| `PUT /v1/deployment` | of a driver that is directed: what each operator has (`observation.Deployment`) |
+| `GET /v1/deployment` | how far that is carried out (`observation.Deployed`) |
 | `GET /v1/decisions` | the last decisions, each with its reason, and what lost |
 | `GET /v1/tables/<operator>?key=` | the rows of a key, from the worker that has them |
 
@@ -24,7 +26,7 @@ from typing import Any
 import msgspec
 
 from spillway.model import observation
-from spillway.model.observation import VERSION, SwitchAnswer, SwitchOrder
+from spillway.model.observation import VERSION, Deployment, SwitchAnswer, SwitchOrder
 from spillway.runtime import web
 from spillway.runtime.driver import tables
 from spillway.runtime.driver.conditions import Kind
@@ -48,12 +50,15 @@ class Answers:
         decisions: Callable[[], Sequence[Mapping[str, Any]]],
         page: Mapping[str, Callable[[str, str, str], Answer]],
         token: Token | None = None,
+        direct: Callable[[Deployment], None] | None = None,
     ) -> None:
         """`grant` takes how many workers may own partitions, and how many executors there may be; `order` a switch.
 
         `decisions` gives the last ones, `page` has more paths. With a `token`, only who has it may change something.
+        `direct` takes a deployment; None where the driver decides itself.
         """
         self._board, self._grant, self._order, self._decisions = board, grant, order, decisions
+        self._direct = direct
         metrics = web.Metrics(Collector(board))
         self.paths = Paths(
             {
@@ -62,10 +67,11 @@ class Answers:
                 "/metrics": lambda _, __, accept: metrics(accept),
                 "/v1/observation": lambda *_: Reply(HTTPStatus.OK, observation.encode(board.view.observation)),
                 "/v1/decisions": lambda *_: self._decided(),
+                "/v1/deployment": lambda *_: Reply(HTTPStatus.OK, observation.encode(board.view.deployed)),
                 "/v1/tables/": lambda rest, query, _: self._table(urllib.parse.unquote(rest), query),
                 **page,
             },
-            {"/v1/grant": self._granted, "/v1/switch": self._switched},
+            {"/v1/grant": self._granted, "/v1/switch": self._switched, "/v1/deployment": self._directed},
             token,
         )
 
@@ -83,6 +89,16 @@ class Answers:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             return web.problem(HTTPStatus.BAD_REQUEST, f"this is no order to switch: {error}")
         return Reply(HTTPStatus.OK, observation.encode(self._order(order)))
+
+    def _directed(self, body: bytes) -> Reply:
+        if self._direct is None:
+            return web.problem(HTTPStatus.CONFLICT, "this driver decides itself; start one with --directed")
+        try:
+            asked = observation.deployment(body)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            return web.problem(HTTPStatus.BAD_REQUEST, f"this is no deployment: {error}")
+        self._direct(asked)
+        return Reply(HTTPStatus.OK, observation.encode(asked))
 
     def _healthy(self) -> Reply:
         stalled = clock() - self._board.view.ticked

@@ -48,8 +48,14 @@ class Changes:
         generation: of that one.
     """
 
-    def __init__(self, manifest: Manifest, job: StreamJob, client: AdminClient, hands: Hands) -> None:
-        """`job` is what the manifest said first; its policy is used until another one is accepted."""
+    def __init__(
+        self, manifest: Manifest, job: StreamJob, client: AdminClient, hands: Hands, *, apart: bool = False
+    ) -> None:
+        """`job` is what the manifest said first; its policy is used until another one is accepted.
+
+        `apart`: its plans have each operator in a segment of its own.
+        """
+        self._apart = apart
         self._manifest, self._client, self._hands = manifest, client, hands
         self.job = job
         self.generation = job.metadata.generation
@@ -112,7 +118,7 @@ class Changes:
         there = admin.present(self._client, topics.of_user(job))
         if missing := sorted(plans.inputs(job) - there.keys()):
             raise UnfitError(Reason.TOPIC_MISSING, f"topics that are read are missing: {', '.join(missing)}")
-        made = plans.made(job, candidate.digests, there, width, plan)
+        made = plans.made(job, candidate.digests, there, width, plan, apart=self._apart)
         self._manifest.compile(candidate, made.programs)
         if why := rollout.refused(known.values(), shapes.of(made.programs, names).values()):
             raise UnfitError(Reason.NOT_COMPATIBLE, "; ".join(why))

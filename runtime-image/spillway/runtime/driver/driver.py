@@ -21,7 +21,7 @@ from spillway.controllers.rollout import Rollout
 from spillway.controllers.topics import Names
 from spillway.model.errors import TerminalError
 from spillway.model.execution import Mode
-from spillway.model.observation import StandbyState, SwitchAnswer, SwitchOrder
+from spillway.model.observation import Deployed, Deployment, StandbyState, SwitchAnswer, SwitchOrder
 from spillway.model.operators import Paradigm
 from spillway.model.streamjob import Spec, StreamJob
 from spillway.runtime import clients
@@ -30,6 +30,7 @@ from spillway.runtime.driver import observing, plans, splitting, steering, suppl
 from spillway.runtime.driver.batching import Batching
 from spillway.runtime.driver.catalogue import Catalogue
 from spillway.runtime.driver.changing import Changes
+from spillway.runtime.driver.directed import UNDIRECTED, Directed
 from spillway.runtime.driver.draining import Ends
 from spillway.runtime.driver.hands import Hands
 from spillway.runtime.driver.journal import Journal
@@ -109,10 +110,11 @@ class Driver:
         granted: how many workers may own partitions; None as long as nobody has said.
     """
 
-    def __init__(self, files: Files, job: StreamJob, batches: Batches | None = None) -> None:
+    def __init__(self, files: Files, job: StreamJob, batches: Batches | None = None, *, directed: bool = False) -> None:
         """Read the log, and ask to lead. `job` is what the manifest says now. Raises what may pass as well.
 
-        `batches` is None where there is no Spark, and everything runs record by record.
+        `batches` is None where there is no Spark, and everything runs record by record. One that is `directed` runs
+        what `direct` says, each operator in a segment of its own, and decides nothing.
         """
         access = Access(job.spec.kafka, files.secret, "spillway-driver")
         client = clients.admin(access)
@@ -121,8 +123,11 @@ class Driver:
         self.names = Names.of(job)
         self._hands = Hands()
         self.catalogue = Catalogue(self.names)
-        self.changes = Changes(Manifest(files.job, files.code), job, client, self._hands)
-        self.supplies, self.steersman = Supplies(client, self._hands), Steersman(self._hands)
+        self.changes = Changes(Manifest(files.job, files.code), job, client, self._hands, apart=directed)
+        self.supplies, self.steersman = (
+            Supplies(client, self._hands),
+            (Directed if directed else Steersman)(self._hands),
+        )
         self.reports, self.journal, self.retries = Reports(), Journal(), Retries()
         self._waits, self._liveness, self._ends = Waits(), Liveness(), Ends(self._hands)
         self.seen = Seen(clock(), {}, {}, {}, {}, {}, {}, {})
@@ -166,6 +171,22 @@ class Driver:
         if executors is not None:
             self.batching.standby.grant(executors)
         self._next = 0.0
+
+    def direct(self, deployment: Deployment) -> None:
+        """Run this, each operator on slots of its own. Any thread may say so; a driver that decides itself ignores it.
+
+        What was asked for shows in `deployed` of its view.
+        """
+        if isinstance(self.steersman, Directed):
+            self.steersman.direct(deployment)
+            self._next = 0.0
+
+    @property
+    def deployed(self) -> Deployed:
+        """How far that is carried out."""
+        if not isinstance(self.steersman, Directed):
+            return UNDIRECTED
+        return self.steersman.deployed(self.leading.state, self.seen)
 
     def order(self, order: SwitchOrder) -> SwitchAnswer:
         """Run operators in another paradigm, because a person says so. Any thread may.

@@ -14,7 +14,7 @@ from typing import Any
 
 from spillway.controllers import tick
 from spillway.model.errors import InvalidError, SpillwayError, TerminalError
-from spillway.model.observation import VERSION, SwitchAnswer, SwitchOrder
+from spillway.model.observation import VERSION, Deployment, SwitchAnswer, SwitchOrder
 from spillway.model.streamjob import StreamJob
 from spillway.runtime import jobs, logs
 from spillway.runtime.driver import reporting
@@ -58,11 +58,15 @@ class Process:
         ended: Callable[[], bool],
         batches: Batches | None = None,
         token: Token | None = None,
+        *,
+        directed: bool = False,
     ) -> None:
         """Raises InvalidError for a manifest that can't be run, and AddressError where nobody can listen.
 
-        Without a `token` whoever reaches the port may change something.
+        Without a `token` whoever reaches the port may change something. A driver that is `directed` decides nothing.
         """
+        self._directed = directed
+        self._deployment: Deployment | None = None
         self._files, self._ended, self._batches, self._token = files, ended, batches, token
         self._job: StreamJob = jobs.read(files.job)
         self._board = Board(reporting.starting(self._job))
@@ -73,7 +77,8 @@ class Process:
     def run(self) -> None:
         """Until it is asked to end."""
         page = Page(self._board, self._decisions, self._deciding)
-        answers = Answers(self._board, self._grant, self._order, self._decisions, page.gets, self._token)
+        direct = self._direct if self._directed else None
+        answers = Answers(self._board, self._grant, self._order, self._decisions, page.gets, self._token, direct)
         self.server.start(answers.paths)
         page.start()
         job = self._job.metadata
@@ -92,7 +97,7 @@ class Process:
         """The driver, as soon as a broker answers; None if it was asked to end before."""
         while not self._ended():
             try:
-                self._driver = Driver(self._files, self._job, self._batches)
+                self._driver = Driver(self._files, self._job, self._batches, directed=self._directed)
             except TerminalError:
                 raise
             except SpillwayError as error:
@@ -102,6 +107,8 @@ class Process:
             else:
                 if self._granted is not None:
                     self._driver.grant(*self._granted)
+                if self._deployment is not None:
+                    self._driver.direct(self._deployment)
                 return self._driver
         return None
 
@@ -111,6 +118,11 @@ class Process:
         self._granted = workers, executors
         if self._driver is not None:
             self._driver.grant(workers, executors)
+
+    def _direct(self, deployment: Deployment) -> None:
+        self._deployment = deployment
+        if self._driver is not None:
+            self._driver.direct(deployment)
 
     def _order(self, order: SwitchOrder) -> SwitchAnswer:
         if self._driver is None:
@@ -134,7 +146,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         files = Files(given.job, given.code, given.secret)
         batches = batching(given.spark, given.executor_template)
         token = Token(given.token) if given.token is not None else None
-        Process(files, given.host, given.port, asked, batches, token).run()
+        Process(files, given.host, given.port, asked, batches, token, directed=given.directed).run()
     except DeposedError as error:
         _log.warning("%s", error)
         return DEPOSED
@@ -207,6 +219,11 @@ def _parser() -> argparse.ArgumentParser:
         type=Path,
         metavar="FILE",
         help="whoever changes something (PUT) has to send what is in this file, as a bearer token",
+    )
+    parser.add_argument(
+        "--directed",
+        action="store_true",
+        help="decide nothing: run each operator on slots of its own, as PUT /v1/deployment says (`spillway profile`)",
     )
     parser.add_argument("--host", default="127.0.0.1", help="where to answer HTTP (default: %(default)s)")
     parser.add_argument("--port", type=int, default=0, metavar="N", help="on this port (default: 0, any that is free)")

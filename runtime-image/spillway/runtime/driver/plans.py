@@ -82,11 +82,13 @@ def made(
     there: Mapping[str, Topic],
     width: int,
     before: messages.Plan | None,
+    *,
+    apart: bool = False,
 ) -> Made:
     """The plan of a job, with the segments of the one before if it has the same operators.
 
-    `there` are the user's topics, as they are. Those that the plan before has read keep their identity, whatever is
-    there now: positions are positions in those.
+    `apart`: each operator is a segment of its own, whatever that costs. `there` are the user's topics, as they are.
+    Those that the plan before has read keep their identity, whatever is there now: positions are positions in those.
 
     Raises:
         PlanError: if there is none.
@@ -99,6 +101,9 @@ def made(
         settings = {name: (one.parallelism, one.frame, one.deadlines) for name, one in old.items()}
         sentence = f"the segments of plan {before.number} stay as they are"
         programs = kept
+    elif apart:
+        settings, sentence = {}, "each operator is a segment of its own"
+        programs = cutting.cut(job.spec, cutting.alone(job.spec), digests)
     else:
         planned = planner.plan(asked)
         if planned.plan is None:

@@ -10,10 +10,11 @@ from typing import NamedTuple
 from spillway.controllers import rollout
 from spillway.controllers.protocol import log
 from spillway.controllers.protocol.values import Partition
-from spillway.model.observation import VERSION, Condition, MoveKind, Observation
+from spillway.model.observation import VERSION, Condition, Deployed, MoveKind, Observation
 from spillway.model.streamjob import StreamJob
 from spillway.runtime.driver import executors, observing, telling
 from spillway.runtime.driver.conditions import Kind, Reason, condition
+from spillway.runtime.driver.directed import UNDIRECTED
 from spillway.runtime.driver.driver import Driver, clock
 from spillway.runtime.driver.executors import Load, Need
 from spillway.runtime.programs.program import Program
@@ -39,6 +40,7 @@ class View(NamedTuple):
         switches: how many were decided since then, by paradigm and reason.
         pauses: of moves, as the journal has them.
         latency: of what batches wrote, by output.
+        deployed: of a driver that is directed, how far it is.
     """
 
     observation: Observation
@@ -50,6 +52,7 @@ class View(NamedTuple):
     switches: Mapping[tuple[str, str], int] = MappingProxyType({})
     pauses: Mapping[MoveKind, tuple[Sequence[int], float]] = MappingProxyType({})
     latency: Mapping[str, Latency] = MappingProxyType({})
+    deployed: Deployed = UNDIRECTED
 
 
 def starting(job: StreamJob, problem: str = "") -> View:
@@ -119,8 +122,9 @@ def view(driver: Driver) -> View:
     switches, journal = dict(driver.recorder.switches), driver.journal
     latency = dict(driver.batching.outcomes.latency)
     return View(
-        told, state, programs, addresses, dict(journal.counts), clock(), switches, dict(journal.pauses), latency
-    )
+        told, state, programs, addresses, dict(journal.counts), clock(), switches, dict(journal.pauses), latency,
+        driver.deployed,
+    )  # fmt: skip
 
 
 def _need(driver: Driver) -> Need | None:

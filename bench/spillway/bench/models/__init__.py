@@ -1,0 +1,11 @@
+"""Whether the models say what is: figures T2, P1, D8, F1 and F2, on real runs of this machine.
+
+    python -m spillway.bench.models T2 --rounds 5
+
+- `transfer` (T2): the cost model, on sizes of frames that it was not fitted on;
+- `latencies` (P1): the latency model, on jobs that wait, at several rates and frames;
+- `ranges` (D8): which operators go to batches together, against all that could;
+- `topologies`, `profiles` (F1, F2): stepwise profiling on running jobs, against the best that there is, and its rivals.
+
+Operators that wait stand for services: what they take is known, and two cores are enough for many of them.
+"""

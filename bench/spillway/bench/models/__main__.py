@@ -1,0 +1,65 @@
+"""The command line of the measurements."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import importlib
+import json
+import sys
+import time
+from pathlib import Path
+
+from spillway.bench.dual.keeping import plain
+from spillway.bench.record import figures, reports
+
+# By figure: module, its function, what it measures, and seconds of each measurement unless told otherwise.
+PARTS = {
+    "T2": ("transfer", "main", "throughput from source to sink by the cost model, on sizes of frames not fitted", 1.0),
+    "P1": ("latencies", "main", "mean and p99 by the latency model, and that bounds are bounds", 12.0),
+    "D8": ("ranges", "main", "the chosen switch range against the best one, by selectivity and rate", 1.0),
+    "F1": (
+        "profiles",
+        "nearness",
+        "stepwise profiling on linear, star and diamond, against the best of all counts",
+        4.0,
+    ),
+    "F2": ("profiles", "comparison", "stepwise profiling against threshold scaling and Stela", 4.0),
+}
+ROUNDS = 1
+
+
+def main() -> None:
+    """Measure what was asked for, print a table, or JSON, and keep both."""
+    asked = _parser().parse_args()
+    module, function, _, seconds = PARTS[asked.what]
+    measure = getattr(importlib.import_module(f"{__package__}.{module}"), function)
+    found = measure(asked.seconds or seconds, asked.rounds, reports.say_progress)
+    folder = asked.keep or Path("build/bench") / f"{asked.what}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}"
+    told = json.dumps(plain({"what": asked.what, "figures": [dataclasses.asdict(one) for one in found]}))
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "figures.json").write_text(told + "\n", encoding="utf-8")
+    (folder / "table.txt").write_text(reports.table(found), encoding="utf-8")
+    sys.stdout.write(told + "\n" if asked.output == "json" else reports.table(found))
+    sys.exit(1 if any(one.verdict in (figures.Verdict.MISSED, figures.Verdict.VOID) for one in found) else 0)
+
+
+def _parser() -> argparse.ArgumentParser:
+    listed = "\n".join(f"  {name}  {what} ({seconds:g} s each)" for name, (_, _, what, seconds) in PARTS.items())
+    found = argparse.ArgumentParser(
+        prog="python -m spillway.bench.models",
+        description=f"Measure whether the models say what is.\n\n{listed}",
+        epilog="Exit code: 0 all reached, 1 one missed or void.\n"
+        "Example:   python -m spillway.bench.models T2 --rounds 5",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    found.add_argument("what", choices=PARTS, metavar="WHAT", help="one of the above")
+    found.add_argument("--seconds", type=float, help="of each measurement, about; given above where nothing is said")
+    found.add_argument("--rounds", type=int, default=ROUNDS, help=f"repetitions [{ROUNDS}]")
+    found.add_argument("--keep", type=Path, metavar="DIR", help="of figures and table [build/bench/<what>-<time>]")
+    found.add_argument("-o", "--output", choices=("table", "json"), default="table", help="for people, or programs")
+    return found
+
+
+if __name__ == "__main__":
+    main()
