@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from spillway.cli import (
+    bench,
     broker,
     consume,
     crds,
@@ -67,6 +68,7 @@ app.command()(switch.switch)
 app.command()(produce.produce)
 app.command()(consume.consume)
 app.add_typer(dead.app)
+app.add_typer(bench.app)
 
 
 def main() -> None:

@@ -20,54 +20,39 @@ from spillway.bench.record.systems import EndedError, System
 from spillway.local import ports
 from spillway.local.process import Process
 from spillway.model.operators import Paradigm
+from spillway.model.streamjob import StreamJob
 
 STOP = timedelta(seconds=5)
 
 
-class Deployed(System):
-    """A driver and a worker at work on one job."""
+class Launched:
+    """A driver and a worker with some slots, on a job whose topics are there."""
 
-    def __init__(
-        self,
-        case: Case,
-        bootstrap: str,
-        source: str,
-        *,
-        slots: int = 1,
-        appended: bool = True,
-        paradigm: Paradigm = Paradigm.RECORD,
-        bound: str = "50ms",
-    ) -> None:
-        """On a topic that is there. Where it may run in batches, its driver has a Spark with as many cores as slots."""
-        super().__init__(case, bootstrap, source, slots=slots, appended=appended, paradigm=paradigm, bound=bound)
-        self._spark = [] if paradigm is Paradigm.RECORD else ["--spark", f"local[{slots}]"]
+    def __init__(self, job: StreamJob, code: Path, *, slots: int, spark: bool) -> None:
+        """With `spark` the driver has one, with as many cores as slots."""
+        self._job, self._code = job, code
+        self._spark = ["--spark", f"local[{slots}]"] if spark else []
         self._folder = Path(tempfile.mkdtemp(prefix="spillway-deployed-"))
         self._running: list[Process] = []
         self._port = 0
 
-    def __enter__(self) -> Deployed:
-        self._topics()
+    def start(self) -> None:
+        """Start both."""
         manifest = self._folder / "job.json"
-        manifest.write_text(self.job.model_dump_json(by_alias=True, exclude_none=True))
+        manifest.write_text(self._job.model_dump_json(by_alias=True, exclude_none=True))
         (self._port,) = ports.free(1)
-        common = ["--job", str(manifest), "--code", str(jobs.CODE)]
+        common = ["--job", str(manifest), "--code", str(self._code)]
         self._start("spillway.runtime.driver", *common, "--port", str(self._port), *self._spark)
         self._start("spillway.runtime.worker", *common, "--worker", "0")
-        return self
 
-    def __exit__(self, *_: object) -> None:
-        """End it: what was measured is in the topics."""
+    def end(self) -> None:
+        """End both: what was measured is in the topics."""
         for running in reversed(self._running):
             running.stop(STOP)
         shutil.rmtree(self._folder, ignore_errors=True)
 
     @property
     def processes(self) -> tuple[int, ...]:
-        """The worker."""
-        return tuple(running.pid for running in self._running[1:])
-
-    @property
-    def all_processes(self) -> tuple[int, ...]:
         """The driver, in which batches run, and the worker."""
         return tuple(running.pid for running in self._running)
 
@@ -76,14 +61,6 @@ class Deployed(System):
         """Where the driver answers."""
         return f"127.0.0.1:{self._port}"
 
-    def cpu(self) -> float:
-        """Seconds of processor time of the worker and its slots."""
-        return processes.total(processes.cpu, [one for root in self.processes for one in processes.tree(root)])
-
-    def driver_cpu(self) -> float:
-        """The same of the driver."""
-        return processes.cpu(self._running[0].pid)
-
     def settle(self) -> None:
         """Wait until the driver says that every partition has an owner that works."""
         patience = time.monotonic() + systems.PATIENCE
@@ -91,14 +68,16 @@ class Deployed(System):
             self.look()
             time.sleep(systems.LOOK)
             if time.monotonic() > patience:
-                message = f"{self.run} is not ready after {systems.PATIENCE:.0f} s:\n{self._running[0].log_tail()}"
+                name = self._job.metadata.name
+                message = f"{name} is not ready after {systems.PATIENCE:.0f} s:\n{self._running[0].log_tail()}"
                 raise EndedError(message)
 
     def look(self) -> None:
         """Raise if one has ended."""
         for running in self._running:
             if not running.running():
-                message = f"a process of {self.run} ended with {running.exit_code()}:\n{running.log_tail()}"
+                name = self._job.metadata.name
+                message = f"a process of {name} ended with {running.exit_code()}:\n{running.log_tail()}"
                 raise EndedError(message)
 
     def _start(self, module: str, *arguments: str) -> None:
@@ -114,3 +93,62 @@ class Deployed(System):
                 return bool(answer.status == 200)
         except (urllib.error.URLError, OSError):
             return False
+
+
+class Deployed(System):
+    """A driver and a worker at work on a measured job."""
+
+    def __init__(
+        self,
+        case: Case,
+        bootstrap: str,
+        source: str,
+        *,
+        slots: int = 1,
+        appended: bool = True,
+        paradigm: Paradigm = Paradigm.RECORD,
+        bound: str = "50ms",
+    ) -> None:
+        """On topics that are there. Where it may run in batches, its driver has a Spark with as many cores as slots."""
+        super().__init__(case, bootstrap, source, slots=slots, appended=appended, paradigm=paradigm, bound=bound)
+        self._launched = Launched(self.job, jobs.CODE, slots=slots, spark=paradigm is not Paradigm.RECORD)
+
+    def __enter__(self) -> Deployed:
+        self._topics()
+        self._launched.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End it."""
+        self._launched.end()
+
+    @property
+    def processes(self) -> tuple[int, ...]:
+        """The worker."""
+        return self._launched.processes[1:]
+
+    @property
+    def all_processes(self) -> tuple[int, ...]:
+        """The driver, in which batches run, and the worker."""
+        return self._launched.processes
+
+    @property
+    def address(self) -> str:
+        """Where the driver answers."""
+        return self._launched.address
+
+    def cpu(self) -> float:
+        """Seconds of processor time of the worker and its slots."""
+        return processes.total(processes.cpu, [one for root in self.processes for one in processes.tree(root)])
+
+    def driver_cpu(self) -> float:
+        """The same of the driver."""
+        return processes.cpu(self.all_processes[0])
+
+    def settle(self) -> None:
+        """Wait until every partition has an owner that works."""
+        self._launched.settle()
+
+    def look(self) -> None:
+        """Raise if one has ended."""
+        self._launched.look()
