@@ -45,7 +45,7 @@ def test_a_full_topic_is_worked_off_and_what_is_missing_would_be_found(
     assert run.rate > 0
     assert run.cpu > 0
     assert run.told()["system"] == "R"
-    ((results, expected, dues, _),) = told
+    ((results, expected, dues, *_),) = told
     key = next(iter(results))
     less = {**results, key: results[key]._replace(counts=results[key].counts - 1)}
     assert judged(less, expected, dues).problem

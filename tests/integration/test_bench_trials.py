@@ -17,6 +17,7 @@ from spillway.bench.engines import Maker
 from spillway.bench.record import logs, systems
 from spillway.bench.trials import own
 from spillway.bench.workloads import sessions, words
+from spillway.bench.workloads.work import Key, Numbers, Work
 from spillway.cli.main import app
 from spillway.local.broker import Broker
 
@@ -32,7 +33,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("work", [sessions.AVERAGES, sessions.PAIRS], ids=lambda work: work.name)
-def test_a_workload_of_the_paper_is_right_and_each_result_has_its_age(broker: Broker, work: sessions.Work) -> None:
+def test_a_workload_of_the_paper_is_right_and_each_result_has_its_age(broker: Broker, work: Work) -> None:
     run = courses.paced(Maker(engines.R, work), broker.bootstrap, [Phase("low", 300.0, 1.5)], patience=60.0)
 
     assert not run.judged.problem
@@ -60,7 +61,8 @@ def test_a_users_own_job_is_fed_and_judged(tmp_path: Path) -> None:
 
 
 def test_how_far_a_system_is_is_told_by_its_newest_results(broker: Broker) -> None:
-    topic, expected = systems.created_one(broker.bootstrap), {"a": np.arange(0, 200, 2), "b": np.arange(1, 200, 2)}
+    topic = systems.created_one(broker.bootstrap)
+    expected: dict[Key, Numbers] = {"a": np.arange(0, 200, 2), "b": np.arange(1, 200, 2)}
     tail = Tail(broker.bootstrap, topic, words.WORDS)
 
     assert tail.frontier(expected) is None

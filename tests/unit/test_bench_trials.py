@@ -32,7 +32,7 @@ from spillway.bench.trials.sustained import Check, Limits, Reason, Search
 from spillway.bench.verifier.verdict import OutputVerdict, Sample
 from spillway.bench.verifier.verdict import Verdict as Judgement
 from spillway.bench.workloads import words
-from spillway.bench.workloads.work import Keys
+from spillway.bench.workloads.work import Key, Keys, Numbers
 from spillway.cli.main import app
 from spillway.model.kafka import Table
 from spillway.simulation.traces import Shape, Trace
@@ -102,9 +102,18 @@ def test_a_result_is_as_old_as_the_newest_message_that_it_is_made_of() -> None:
     assert found.since(START + 0.5).ages == pytest.approx([501])
 
 
+def test_the_yahoo_benchmark_counts_from_the_end_of_a_window_to_its_last_result() -> None:
+    told: dict[Key, Results] = {("a", 0): results((1, 0.1), (2, 10.25)), ("b", 0): results((1, 9.0))}
+    expected: dict[Key, Numbers] = {key: np.array([0, 1]) for key in told}
+    found = judging.judged(told, expected, START + np.zeros(2), None, lambda key: (START + 10) * 1000)
+
+    assert found.closed == pytest.approx([START + 10, START + 10])
+    assert sorted(found.after) == pytest.approx([-999, 251])
+
+
 @pytest.mark.parametrize(("amount", "wrong"), [(20.0, 0), (20.0 + 1e-12, 0), (20.1, 1), (math.nan, 1)])
 def test_a_wrong_mean_is_found_once_all_of_its_messages_are_in_it(amount: float, wrong: int) -> None:
-    told = {"a": results((1, 0.1), (2, 0.2), amounts=[7.0, amount])}
+    told: dict[Key, Results] = {"a": results((1, 0.1), (2, 0.2), amounts=[7.0, amount])}
     found = judging.judged(told, {"a": np.array([0, 1])}, START + np.zeros(2), lambda numbers: 20.0)
 
     assert found.wrong == wrong
@@ -228,7 +237,7 @@ def test_a_run_says_its_latencies_and_what_each_part_took() -> None:
     ],
 )
 def test_a_generator_that_is_late_or_a_wrong_result_is_no_figure(changes: dict[str, object], why: str) -> None:
-    bad = run(**changes)
+    bad = run(**changes)  # type: ignore[arg-type]
     found = single.shown(bad, traces.made("constant", [100.0], 10.0))
 
     assert why in bad.problem

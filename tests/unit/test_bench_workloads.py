@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import duckdb
 import msgspec
@@ -109,8 +109,9 @@ def test_tolls_follow_from_the_means_of_minutes() -> None:
             speeds.setdefault((direction, segment), {}).setdefault(minute, []).append(speed)
     expected = asked.expected(times)
 
-    for (segment, start), numbers in list(expected.items())[:50]:  # type: ignore[misc]
-        minutes = [of for minute, of in speeds[segment].items() if start // 60_000 <= minute < start // 60_000 + 5]
+    for key, numbers in list(expected.items())[:50]:
+        of_segment, start = cast(tuple[Key, int], key)
+        minutes = [of for minute, of in speeds[of_segment].items() if start // 60_000 <= minute < start // 60_000 + 5]
         assert len(numbers) == sum(map(len, minutes))
         assert asked.amount(numbers, times) == pytest.approx(np.mean([np.mean(of) for of in minutes]))
 
@@ -184,4 +185,4 @@ def test_a_result_without_a_count_is_one_of_its_messages() -> None:
     told = sessions.PAIRS.read(msgspec.json.encode({"session": 1, "ad": 2, "longer": 3.5, "difference": 1.0}))
 
     assert told.key == (1, 2, 3.5, 1.0)
-    assert told.count == 0
+    assert told.n == 0

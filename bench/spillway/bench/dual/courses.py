@@ -125,6 +125,14 @@ class Run:
         """Ages of the results of that."""
         return self.judged.aged(max(self.settled, self.begin), math.inf)
 
+    @property
+    def after(self) -> Floats:
+        """How long after the end of each window that ended meanwhile its last result came, in milliseconds."""
+        end = self.load.end if self.load is not None else math.inf
+        since, until = np.searchsorted(self.judged.closed, [max(self.settled, self.begin), end])
+        found: Floats = self.judged.after[since:until]
+        return found
+
     def seconds(self) -> list[tuple[float, int, float, float, float]]:
         """By second in which messages were due: when it begins, how many, mean, half and 99 % of latencies (ms)."""
         if self.load is None:
@@ -339,6 +347,6 @@ def _judged(tail: Tail, work: Work, times: Floats, dues: Floats, begin: float) -
     """Of all messages; latencies only of those that were due from `begin` on."""
     tail.read()
     expected = work.expected(times)
-    found = judging.judged(tail.results(), expected, dues, lambda numbers: work.amount(numbers, times))
+    found = judging.judged(tail.results(), expected, dues, lambda numbers: work.amount(numbers, times), work.closes)
     tail.close()
     return found.since(begin)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import itertools
 import multiprocessing
 import multiprocessing.synchronize
@@ -11,7 +12,7 @@ import time
 import uuid
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
-from typing import NamedTuple, Self
+from typing import Self
 
 from confluent_kafka import Producer
 
@@ -30,7 +31,8 @@ SETTINGS: logs.Settings = {"linger.ms": 1, "queue.buffering.max.messages": 1_000
 _stop: multiprocessing.synchronize.Event | None = None
 
 
-class Sent(NamedTuple):
+@dataclasses.dataclass(frozen=True, slots=True)
+class Sent:
     """What became of a load.
 
     Attributes:

@@ -48,6 +48,8 @@ class Judged:
         latencies: milliseconds, of the same.
         latest: seconds since 1970 of the newest message of each result, ascending.
         ages: milliseconds, of the same results.
+        closed: seconds since 1970 at which each window closed, ascending, where a workload has such.
+        after: milliseconds from then until the last result of it: the latency that the Yahoo benchmark tells.
     """
 
     lost: int
@@ -59,6 +61,8 @@ class Judged:
     latencies: Floats
     latest: Floats = dataclasses.field(default_factory=lambda: np.zeros(0))
     ages: Floats = dataclasses.field(default_factory=lambda: np.zeros(0))
+    closed: Floats = dataclasses.field(default_factory=lambda: np.zeros(0))
+    after: Floats = dataclasses.field(default_factory=lambda: np.zeros(0))
 
     @property
     def problem(self) -> str:
@@ -77,13 +81,15 @@ class Judged:
 
     def since(self, begin: float) -> Judged:
         """The same, with the latencies alone of what was due from then on."""
-        due, latest = int(np.searchsorted(self.dues, begin)), int(np.searchsorted(self.latest, begin))
+        due, latest, closed = (int(np.searchsorted(some, begin)) for some in (self.dues, self.latest, self.closed))
         return dataclasses.replace(
             self,
             dues=self.dues[due:],
             latencies=self.latencies[due:],
             latest=self.latest[latest:],
             ages=self.ages[latest:],
+            closed=self.closed[closed:],
+            after=self.after[closed:],
         )
 
     def done(self) -> Floats:
@@ -95,14 +101,19 @@ class Judged:
 # What a system may be off by in a mean or a price: sums of doubles depend on their order in the last digits.
 CLOSE = 1e-9
 Amount = Callable[[Numbers], float]
+Closes = Callable[[Key], float]
 
 
 def judged(
-    results: Mapping[Key, Results], expected: Mapping[Key, Numbers], dues: Floats, amount: Amount | None = None
+    results: Mapping[Key, Results],
+    expected: Mapping[Key, Numbers],
+    dues: Floats,
+    amount: Amount | None = None,
+    closes: Closes | None = None,
 ) -> Judged:
     """Compare; `expected` has the numbers of the messages that count for a key, `dues` when each was due (seconds).
 
-    `amount` is what has to be told of these messages besides.
+    `amount` is what has to be told of these messages besides, `closes` when the window of a key ends (ms).
     """
     lost = wrong = duplicated = 0
     all_dues, all_latencies, all_latest, all_ages = [], [], [], []
@@ -143,7 +154,17 @@ def judged(
         sum(len(one.counts) for one in results.values()),
         *_in_order(all_dues, all_latencies),
         *_in_order(all_latest, all_ages),
+        *_after(results, closes),
     )
+
+
+def _after(results: Mapping[Key, Results], closes: Closes | None) -> tuple[Floats, Floats]:
+    """When windows closed, and how long after that their last result came."""
+    if closes is None:
+        return np.zeros(0), np.zeros(0)
+    ends = np.array([(closes(key), one.at[-1] + 1.0) for key, one in results.items()], np.float64).reshape(-1, 2)
+    ends = ends[~np.isnan(ends[:, 0])]
+    return _in_order([ends[:, 0] / 1000], [ends[:, 1] - ends[:, 0]])
 
 
 def _wrong_amounts(amounts: Floats, right: float) -> int:

@@ -69,13 +69,14 @@ class Tail:
     def _take(self, record: logs.Record) -> None:
         if record.value is None:  # a row that is gone, of a system that tells of tables so
             return
-        key, count, amount = self._work.read(record.value)
+        told = self._work.read(record.value)
+        key, count = told.key, told.n
         known = self._found.get(key)
         if known is None:
             known = self._found[key] = ([], [], [])
         known[0].append(count)
         known[1].append(record.at)
-        known[2].append(amount)
+        known[2].append(told.amount)
         if count > self._most.get(key, 0):
             self._most[key] = count
         self.messages += 1
@@ -120,9 +121,9 @@ class Tail:
             for message in self._consumer.consume(NEWEST, 0.05):
                 record = logs.record(message)
                 at[record.partition] = record.offset + 1
-                key, count, _ = self._work.read(record.value or b"{}")
-                if (wanted := expected.get(key)) is not None and 0 < count <= len(wanted):
-                    told[record.partition].append(int(wanted[count - 1]))
+                read = self._work.read(record.value or b"{}")
+                if (wanted := expected.get(read.key)) is not None and 0 < read.n <= len(wanted):
+                    told[record.partition].append(int(wanted[read.n - 1]))
         return [some for some in told.values() if some]
 
     def close(self) -> None:

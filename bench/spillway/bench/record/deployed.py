@@ -26,35 +26,43 @@ STOP = timedelta(seconds=5)
 
 
 class Launched:
-    """A driver and a worker with some slots, on a job whose topics are there."""
+    """A driver and a worker with some slots, on a job whose topics are there.
+
+    Attributes:
+        running: the driver, and the workers.
+        manifest: what they read; the driver takes changes of it over.
+    """
 
     def __init__(self, job: StreamJob, code: Path, *, slots: int, spark: bool) -> None:
         """With `spark` the driver has one, with as many cores as slots."""
         self._job, self._code = job, code
         self._spark = ["--spark", f"local[{slots}]"] if spark else []
         self._folder = Path(tempfile.mkdtemp(prefix="spillway-deployed-"))
-        self._running: list[Process] = []
         self._port = 0
+        self.running: list[Process] = []
+        self.manifest = self._folder / "job.json"
 
     def start(self) -> None:
         """Start both."""
-        manifest = self._folder / "job.json"
-        manifest.write_text(self._job.model_dump_json(by_alias=True, exclude_none=True))
+        self.manifest.write_text(self._job.model_dump_json(by_alias=True, exclude_none=True))
         (self._port,) = ports.free(1)
-        common = ["--job", str(manifest), "--code", str(self._code)]
-        self._start("spillway.runtime.driver", *common, "--port", str(self._port), *self._spark)
-        self._start("spillway.runtime.worker", *common, "--worker", "0")
+        self._start("spillway.runtime.driver", "--port", str(self._port), *self._spark)
+        self.employ(0)
+
+    def employ(self, number: int) -> None:
+        """Start a worker."""
+        self._start("spillway.runtime.worker", "--worker", str(number))
 
     def end(self) -> None:
         """End both: what was measured is in the topics."""
-        for running in reversed(self._running):
+        for running in reversed(self.running):
             running.stop(STOP)
         shutil.rmtree(self._folder, ignore_errors=True)
 
     @property
     def processes(self) -> tuple[int, ...]:
         """The driver, in which batches run, and the worker."""
-        return tuple(running.pid for running in self._running)
+        return tuple(running.pid for running in self.running)
 
     @property
     def address(self) -> str:
@@ -69,12 +77,12 @@ class Launched:
             time.sleep(systems.LOOK)
             if time.monotonic() > patience:
                 name = self._job.metadata.name
-                message = f"{name} is not ready after {systems.PATIENCE:.0f} s:\n{self._running[0].log_tail()}"
+                message = f"{name} is not ready after {systems.PATIENCE:.0f} s:\n{self.running[0].log_tail()}"
                 raise EndedError(message)
 
     def look(self) -> None:
         """Raise if one has ended."""
-        for running in self._running:
+        for running in self.running:
             if not running.running():
                 name = self._job.metadata.name
                 message = f"a process of {name} ended with {running.exit_code()}:\n{running.log_tail()}"
@@ -82,10 +90,10 @@ class Launched:
 
     def _start(self, module: str, *arguments: str) -> None:
         log = self._folder / f"{module}.log"
-        command = [sys.executable, "-m", module, *arguments]
+        command = [sys.executable, "-m", module, "--job", str(self.manifest), "--code", str(self._code), *arguments]
         # What a Spark that is killed leaves behind is removed with the folder.
         environment = dict.fromkeys(("TMPDIR", "SPARK_LOCAL_DIRS"), str(self._folder))
-        self._running.append(Process(command, log, folder=self._folder, environment=environment))
+        self.running.append(Process(command, log, folder=self._folder, environment=environment))
 
     def _ready(self) -> bool:
         try:
@@ -111,31 +119,31 @@ class Deployed(System):
     ) -> None:
         """On topics that are there. Where it may run in batches, its driver has a Spark with as many cores as slots."""
         super().__init__(case, bootstrap, source, slots=slots, appended=appended, paradigm=paradigm, bound=bound)
-        self._launched = Launched(self.job, jobs.CODE, slots=slots, spark=paradigm is not Paradigm.RECORD)
+        self.launched = Launched(self.job, jobs.CODE, slots=slots, spark=paradigm is not Paradigm.RECORD)
 
     def __enter__(self) -> Deployed:
         self._topics()
-        self._launched.start()
+        self.launched.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         """End it."""
-        self._launched.end()
+        self.launched.end()
 
     @property
     def processes(self) -> tuple[int, ...]:
         """The worker."""
-        return self._launched.processes[1:]
+        return self.launched.processes[1:]
 
     @property
     def all_processes(self) -> tuple[int, ...]:
         """The driver, in which batches run, and the worker."""
-        return self._launched.processes
+        return self.launched.processes
 
     @property
     def address(self) -> str:
         """Where the driver answers."""
-        return self._launched.address
+        return self.launched.address
 
     def cpu(self) -> float:
         """Seconds of processor time of the worker and its slots."""
@@ -147,8 +155,8 @@ class Deployed(System):
 
     def settle(self) -> None:
         """Wait until every partition has an owner that works."""
-        self._launched.settle()
+        self.launched.settle()
 
     def look(self) -> None:
         """Raise if one has ended."""
-        self._launched.look()
+        self.launched.look()

@@ -94,9 +94,9 @@ def page(folders: Sequence[Folder]) -> str:
 
 def _figure(told: Mapping[str, Any]) -> Figure:
     """A figure as it was kept; what is no number was none."""
-    values = {name: math.nan if told[name] is None else float(told[name]) for name in ("value", "low", "high")}
-    rest = {name: str(told.get(name, "")) for name in ("name", "unit", "wanted", "note")}
-    return Figure(verdict=Verdict(told["verdict"]), **rest, **values)
+    value, low, high = (math.nan if told[name] is None else float(told[name]) for name in ("value", "low", "high"))
+    name, unit, wanted_, note = (str(told.get(name, "")) for name in ("name", "unit", "wanted", "note"))
+    return Figure(name, value, low, high, unit, wanted_, Verdict(told["verdict"]), note)
 
 
 def _wanted(found: Sequence[Figure]) -> Iterator[str]:

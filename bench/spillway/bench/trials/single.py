@@ -34,13 +34,14 @@ def shown(run: Run, given: Given) -> list[Figure]:
     """What it says, as figures: rates, latencies, processor time, the generator, and whether it was right."""
     void, note = bool(run.problem), run.problem
     title = f"{run.work}, {run.system}, {given.name}"
-    ages, late = Histogram.of(run.ages), Histogram.of(run.late)
+    ages, late, after = Histogram.of(run.ages), Histogram.of(run.late), Histogram.of(run.after)
     millions = run.records / 1e6
     found = [
         figures.of(f"{title}: records came", [run.records / given.seconds], "1/s"),
         figures.of(f"{title}: records were done", [rate(run)], "1/s", void=void, note=note),
         *_latencies(f"{title}: latency of records", late, void=void),
         *_latencies(f"{title}: event-time latency of results", ages, void=void),
+        *(_latencies(f"{title}: last result after its window", after, void=void) if after.count else ()),
         *(
             figures.of(f"{title}: processor time, {name}", [seconds / millions], "CPU-s/million")
             for name, seconds in run.used.items()

@@ -45,12 +45,12 @@ class Told(NamedTuple):
 
     Attributes:
         key: of whom.
-        count: how often it has come; 0 where results are no counts, but one for each message.
+        n: how often it has come; 0 where results are no counts, but one for each message.
         amount: what else has to be right once all of its messages have come; NaN where there is nothing.
     """
 
     key: Key
-    count: int
+    n: int
     amount: float = math.nan
 
 
@@ -103,6 +103,10 @@ class Work(abc.ABC):
 
         One that counts twice is there twice.
         """
+
+    def closes(self, key: Key) -> float:
+        """When the window of a key ends, in milliseconds since 1970; NaN where there is none, or nobody asks."""
+        return math.nan
 
     def amount(self, numbers: Numbers, times: Floats) -> float:
         """What a result has to say besides, after these messages of its key; NaN where that is nothing."""

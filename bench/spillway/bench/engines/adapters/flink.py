@@ -127,8 +127,8 @@ WORKLOADS = {
 }
 
 
-@udtf(result_types=[DataTypes.STRING()])
-def cut(line: str):  # type: ignore[no-untyped-def]
+@udtf(result_types=[DataTypes.STRING()])  # type: ignore[untyped-decorator]
+def cut(line: str) -> Iterator[str]:
     """The words of a line."""
     yield from line.split(" ")
 
