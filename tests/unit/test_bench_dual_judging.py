@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 from spillway.bench import lines
-from spillway.bench.dual import judging, works
+from spillway.bench.dual import judging
 from spillway.bench.dual.judging import Judged
 from spillway.bench.dual.tails import Results
 from spillway.bench.record import events
+from spillway.bench.workloads import ads, words, work
+from spillway.bench.workloads.work import Key, Work
 
 START = 1_000.0
 
@@ -24,8 +26,8 @@ def results(*told: tuple[int, float]) -> Results:
     )
 
 
-def judged(told: dict[works.Key, Results], dues: list[float], **expected: list[int]) -> Judged:
-    wanted: dict[works.Key, np.ndarray] = {key: np.array(numbers) for key, numbers in expected.items()}
+def judged(told: dict[Key, Results], dues: list[float], **expected: list[int]) -> Judged:
+    wanted: dict[Key, np.ndarray] = {key: np.array(numbers) for key, numbers in expected.items()}
     return judging.judged(told, wanted, START + np.array(dues))
 
 
@@ -75,30 +77,30 @@ def test_what_was_due_in_a_span_is_found_again() -> None:
 
 
 def test_what_word_count_has_to_hold_is_what_counting_gives() -> None:
-    count = works.CYCLE + 700  # more than all lines, so some come again
-    found = works.WORDS.expected(np.arange(count) / 1000)
+    count = work.CYCLE + 700  # more than all lines, so some come again
+    found = words.WORDS.expected(np.arange(count) / 1000)
     some = lines.rendered()
-    right = collections.Counter(word for n in range(count) for word in some[n % works.CYCLE].decode().split(" "))
+    right = collections.Counter(word for n in range(count) for word in some[n % work.CYCLE].decode().split(" "))
 
     assert {key: len(numbers) for key, numbers in found.items()} == right
     assert all((np.diff(numbers) >= 0).all() for numbers in found.values())
 
 
 def test_what_grep_has_to_hold_is_each_line_as_often_as_it_comes() -> None:
-    found = works.GREP.expected(np.arange(works.CYCLE * 2) / 1000)
+    found = words.GREP.expected(np.arange(work.CYCLE * 2) / 1000)
 
     assert {len(numbers) % 2 for numbers in found.values()} == {0}
-    assert all(works.PATTERN in str(key) for key in found)
-    assert 0.02 < sum(map(len, found.values())) / (2 * works.CYCLE) < 0.9
+    assert all(words.PATTERN in str(key) for key in found)
+    assert 0.02 < sum(map(len, found.values())) / (2 * work.CYCLE) < 0.9
 
 
 def test_windows_are_those_of_the_times_that_messages_have() -> None:
     times = events.START_MS / 1000 + np.arange(25_000) / 1000
-    found = works.YSB.expected(times)
-    right: collections.Counter[works.Key] = collections.Counter()
-    cycle = [event for event, _ in zip(events.seen(), range(works.CYCLE), strict=False)]
+    found = ads.YSB.expected(times)
+    right: collections.Counter[Key] = collections.Counter()
+    cycle = [event for event, _ in zip(events.seen(), range(work.CYCLE), strict=False)]
     for number in range(len(times)):
-        event, at = cycle[number % works.CYCLE], events.START_MS + number
+        event, at = cycle[number % work.CYCLE], events.START_MS + number
         if event.kind == "view":
             right[events.campaign(event.ad), at - at % events.WINDOW_MS] += 1
 
@@ -106,13 +108,15 @@ def test_windows_are_those_of_the_times_that_messages_have() -> None:
 
 
 @pytest.mark.parametrize(
-    ("work", "value", "wanted"),
+    ("asked", "value", "wanted"),
     [
-        (works.WORDS, b'{"word":"a","n":3}', ("a", 3)),
-        (works.GREP, b'{"line":"a b"}', ("a b", 0)),
-        (works.YSB, b'{"campaign_id":"c","window_start":10000,"n":2,"due":1}', (("c", 10_000), 2)),
-        (works.YSB, b'{"campaign_id":"c","window_start":"1970-01-01T00:00:10.000Z","n":2}', (("c", 10_000), 2)),
+        (words.WORDS, b'{"word":"a","n":3}', ("a", 3)),
+        (words.GREP, b'{"line":"a b"}', ("a b", 0)),
+        (ads.YSB, b'{"campaign_id":"c","window_start":10000,"n":2,"due":1}', (("c", 10_000), 2)),
+        (ads.YSB, b'{"campaign_id":"c","window_start":"1970-01-01T00:00:10.000Z","n":2}', (("c", 10_000), 2)),
     ],
 )
-def test_results_are_read_however_a_system_writes_them(work: works.Work, value: bytes, wanted: object) -> None:
-    assert work.read(value) == wanted
+def test_results_are_read_however_a_system_writes_them(asked: Work, value: bytes, wanted: object) -> None:
+    told = asked.read(value)
+
+    assert (told.key, told.n) == wanted

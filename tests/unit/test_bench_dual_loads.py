@@ -10,31 +10,29 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from spillway.bench import engines
 from spillway.bench.dual import (
     bursts,
     capacity,
-    contestants,
     courses,
     high,
     keeping,
     low,
     plots,
-    switches,
     threshold,
     throughput,
-    works,
 )
 from spillway.bench.dual.capacity import Step
-from spillway.bench.dual.contestants import Maker
 from spillway.bench.dual.courses import Run
 from spillway.bench.dual.judging import Judged
 from spillway.bench.dual.loads import Load, Phase
 from spillway.bench.dual.plots import Line
-from spillway.bench.dual.switches import Heard, Switch
-from spillway.bench.record import peers
+from spillway.bench.engines import Maker, others, switches
+from spillway.bench.engines.switches import Heard, Switch
 from spillway.bench.record.figures import Verdict
 from spillway.bench.record.schedule import Lateness
 from spillway.bench.record.systems import EndedError
+from spillway.bench.workloads import words
 from spillway.model.observation import Move, MoveKind
 from spillway.model.operators import Paradigm
 
@@ -176,9 +174,9 @@ def test_a_system_that_is_not_installed_is_left_out_and_said_to_be(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     said: list[str] = []
-    monkeypatch.setattr(peers, "PYTHON", tmp_path / "none")
+    monkeypatch.setattr(others, "PEERS", tmp_path / "none")
 
-    assert contestants.there(["R", "bytewax", "D"], said.append) == ["R", "D"]
+    assert engines.there(["R", "bytewax", "D"], words.WORDS, said.append) == ["R", "D"]
     assert "bytewax" in said[0]
 
 
@@ -190,7 +188,7 @@ def test_a_run_that_came_to_nothing_has_no_figure() -> None:
         message = "it ended"
         raise EndedError(message)
 
-    maker = Maker("R", works.WORDS)
+    maker = Maker("R", words.WORDS)
     run = courses.counted(never, maker, LOAD.phases, lambda _: None)
 
     failed = courses.failed(maker, bursts.phases(1000.0, 4000.0, 60.0), "it ended")
@@ -199,11 +197,11 @@ def test_a_run_that_came_to_nothing_has_no_figure() -> None:
     verdicts = {
         figure.verdict
         for figure in (
-            *throughput.shown(works.WORDS, {"R": [run], "B": [run], "D": [run]}),
-            *high.shown(works.WORDS, 1.0, {"R": [run], "B": [run], "D": [run]}),
-            *low.shown(works.WORDS, 1.0, {"R": [run], "D": [run]}),
-            *threshold.shown(works.WORDS, 1.0, [run]),
-            *(one for one in bursts.shown(works.WORDS, [failed]) if one.wanted),
+            *throughput.shown(words.WORDS, {"R": [run], "B": [run], "D": [run]}),
+            *high.shown(words.WORDS, 1.0, {"R": [run], "B": [run], "D": [run]}),
+            *low.shown(words.WORDS, 1.0, {"R": [run], "D": [run]}),
+            *threshold.shown(words.WORDS, 1.0, [run]),
+            *(one for one in bursts.shown(words.WORDS, [failed]) if one.wanted),
         )
     }
     assert verdicts == {Verdict.VOID}
@@ -216,7 +214,7 @@ def test_a_generator_that_was_late_is_tried_again() -> None:
     def late() -> Run:
         tried.append(1)
         lateness = Lateness(0.0, 1.0 if len(tried) < 2 else 0.001, 1.0)
-        return dataclasses.replace(courses.failed(Maker("R", works.WORDS), LOAD.phases, ""), lateness=lateness)
+        return dataclasses.replace(courses.failed(Maker("R", words.WORDS), LOAD.phases, ""), lateness=lateness)
 
-    assert not courses.counted(late, Maker("R", works.WORDS), LOAD.phases, lambda _: None).problem
+    assert not courses.counted(late, Maker("R", words.WORDS), LOAD.phases, lambda _: None).problem
     assert len(tried) == 2

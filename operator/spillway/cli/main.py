@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from spillway.cli import (
+    bench,
     broker,
     bundle,
     consume,
@@ -77,6 +78,7 @@ app.command()(bundle.bundle)
 app.command()(produce.produce)
 app.command()(consume.consume)
 app.add_typer(dead.app)
+app.add_typer(bench.app)
 
 
 def _name(command: Any) -> None:

@@ -64,7 +64,7 @@ class Driver:
     def deployed(self) -> Deployed:
         """How far that is carried out."""
         try:
-            return observation.deployed(self._asked("/v1/deployment"))
+            return observation.deployed(self._asked("/v1/deployment", None))
         except msgspec.DecodeError as error:
             raise self._unfit(error) from error
 

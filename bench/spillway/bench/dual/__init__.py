@@ -6,11 +6,11 @@ R is a job that may only run record by record, B one that may only run in batche
 is Spark Structured Streaming, and bytewax is bytewax. All get the same topic and the same bytes of the same generator,
 and all are judged from outside, by what the broker has got when.
 
-- `works`, `loads`: what flows, how fast, and what is right to come out;
+- `workloads` and `engines`, beside this package: what flows, and the systems;
+- `loads`: how fast;
 - `feeding`, `tails`, `judging`: who sends, who reads what came out, and what that says;
-- `contestants`, `connector`, `adapters`: the systems, and what Structured Streaming needs for Kafka;
-- `courses`: one run of one system, from a full topic or on an open loop;
-- `capacity`, `switches`: what can be read off a run;
+- `courses`, `turns`: one run of one system, from a full topic or on an open loop; and several in turn;
+- `capacity`, `histograms`: what can be read off a run;
 - `throughput`, `bursts`, `high`, `low`, `threshold`: the measurements;
 - `keeping`, `plots`, `everything`: raw data, pictures, and all of it in one go (`make bench`).
 

@@ -10,7 +10,8 @@ import sys
 import time
 from pathlib import Path
 
-from spillway.bench.dual import works
+from spillway.bench import workloads
+from spillway.bench.dual import machine
 from spillway.bench.dual.keeping import Keeper, plain
 from spillway.bench.record import figures, reports
 
@@ -33,12 +34,10 @@ def main() -> None:
     module, _, seconds = PARTS[asked.what]
     measure = importlib.import_module(f"{__package__}.{module}").main
     folder = asked.keep or Path("build/bench") / time.strftime("%Y%m%d-%H%M%S", time.gmtime())
-    some = [works.ALL[name] for name in asked.works]
+    some = [workloads.ALL[name] for name in asked.works]
     found = measure(asked.seconds or seconds, asked.rounds, reports.say_progress, Keeper(folder), some)
+    Keeper(folder).closed(asked.what, found, machine.about())
     told = json.dumps(plain({"what": asked.what, "figures": [dataclasses.asdict(one) for one in found]}))
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "figures.json").write_text(told + "\n", encoding="utf-8")
-    (folder / "table.txt").write_text(reports.table(found), encoding="utf-8")
     sys.stdout.write(told + "\n" if asked.output == "json" else reports.table(found))
     reports.say_progress(f"raw data and pictures: {folder}")
     sys.exit(1 if any(one.verdict in (figures.Verdict.MISSED, figures.Verdict.VOID) for one in found) else 0)
@@ -57,7 +56,7 @@ def _parser() -> argparse.ArgumentParser:
     found.add_argument("--seconds", type=float, help="of load in each run, about; given above where nothing is said")
     found.add_argument("--rounds", type=int, default=ROUNDS, help=f"repetitions in fresh processes [{ROUNDS}]")
     found.add_argument(
-        "--works", nargs="+", choices=works.ALL, default=[], metavar="NAME", help=f"of {', '.join(works.ALL)}"
+        "--works", nargs="+", choices=workloads.ALL, default=[], metavar="NAME", help=f"of {', '.join(workloads.ALL)}"
     )
     found.add_argument("--keep", type=Path, metavar="DIR", help="of raw data and pictures [build/bench/<time>]")
     found.add_argument("-o", "--output", choices=("table", "json"), default="table", help="for people, or programs")

@@ -14,20 +14,20 @@ phase) is shown beside it, because a range stays in batches for ten calm seconds
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from spillway.bench.dual import courses, high, pictures, switches, throughput, works
-from spillway.bench.dual.contestants import D, Maker
+from spillway.bench.dual import high, throughput, turns
 from spillway.bench.dual.courses import Run
 from spillway.bench.dual.judging import Judged
 from spillway.bench.dual.keeping import Keeper
 from spillway.bench.dual.loads import Load, Phase
-from spillway.bench.dual.works import TITLES, Work
-from spillway.bench.record import figures, systems
+from spillway.bench.engines import D, Maker, switches
+from spillway.bench.record import figures
 from spillway.bench.record.figures import Figure
+from spillway.bench.workloads import ads, words
+from spillway.bench.workloads.work import Work
 from spillway.model.operators import Paradigm
 
 LOW, BURST, HIGHER = 0.1, 1.3, 2.0  # of R
@@ -65,7 +65,7 @@ def main(
 ) -> list[Figure]:
     """All workloads in which batches win; so many seconds of load in each run."""
     found = []
-    for work in some or (works.WORDS, works.YSB):
+    for work in some or (words.WORDS, ads.YSB):
         record, batch = high.capacities(work, done)
         found += high.able(work, record, batch)
         if batch >= GAIN * record:
@@ -89,19 +89,13 @@ def measured(
     keeper: Keeper,
 ) -> list[Run]:
     """So many runs of D."""
-    runs, maker = [], Maker(D, work)
-    with systems.broker() as bootstrap:
-        for _ in range(rounds):
-            run = courses.counted(functools.partial(courses.paced, maker, bootstrap, load), maker, load, done)
-            keeper.keep("bursts", run)
-            runs.append(run)
-    pictures.draw(keeper, f"D3 {TITLES[work.name]}", runs[:1], BOUND)
-    return runs
+    runs = turns.paced("bursts", f"D3 {work.title}", [Maker(D, work)], load, rounds, done, keeper, bound=BOUND)
+    return runs[D]
 
 
 def shown(work: Work, some: Sequence[Run]) -> list[Figure]:
     """All that is asked of a switch."""
-    title = f"D3 {TITLES[work.name]}"
+    title = f"D3 {work.title}"
     void, note = any(run.problem for run in some), throughput.problems(some)
     seen = [episode(run) for run in some]
     never = "" if all(one.first for one in seen) else "nothing was switched"

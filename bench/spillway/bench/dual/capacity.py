@@ -13,10 +13,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from spillway.bench.dual import contestants, courses, feeding, judging, loads
-from spillway.bench.dual.contestants import Maker
+from spillway.bench import engines
+from spillway.bench.dual import courses, judging, loads
+from spillway.bench.dual.feeding import Feeder
 from spillway.bench.dual.tails import Tail
-from spillway.bench.dual.works import Floats
+from spillway.bench.engines import Maker
+from spillway.bench.workloads.work import Floats
 
 FIRST = 2_000.0  # records per second of the first step
 STEP, SKIPPED = 3.0, 1.0  # seconds of a step, and of its beginning that don't count
@@ -58,13 +60,13 @@ def done_between(done: Floats, begin: float, end: float) -> float:
 def measured(maker: Maker, bootstrap: str, say: Callable[[str], None]) -> float:
     """Of a system that is started for it."""
     work, steps = maker.work, list[Step]()
-    with maker.started(bootstrap) as subject, courses.process() as others:
-        sent = courses.warmed(subject, bootstrap, work, others)
-        contestants.until_prepared(subject)
+    with maker.started(bootstrap) as subject, Feeder() as feeder:
+        sent = courses.warmed(subject, bootstrap, work, feeder)
+        engines.until_prepared(subject)
         tail, dues = Tail(bootstrap, subject.output, work), sent.dues()
         while (rate := following(steps)) is not None:
             load = loads.at_rate(time.time() + BEFORE, rate, STEP, len(dues))
-            pacing = others.submit(feeding.pace, bootstrap, subject.source, work.name, load)
+            pacing = feeder.pace(bootstrap, subject.sources, work, load)
             while not pacing.done():
                 subject.look()
                 time.sleep(courses.LOOK)

@@ -8,24 +8,27 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import multiprocessing
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from spillway.bench.dual import contestants, feeding, judging, loads
-from spillway.bench.dual.contestants import Contestant, Maker
+from spillway.bench import engines
+from spillway.bench.dual import judging, loads
+from spillway.bench.dual.feeding import Feeder
+from spillway.bench.dual.histograms import Histogram
 from spillway.bench.dual.judging import Judged
 from spillway.bench.dual.loads import Load, Phase
-from spillway.bench.dual.switches import Heard
 from spillway.bench.dual.tails import Tail
-from spillway.bench.dual.works import Floats, Work
+from spillway.bench.engines import Engine, Maker
+from spillway.bench.engines.port import used
+from spillway.bench.engines.switches import Heard
 from spillway.bench.record import events, figures, logs
 from spillway.bench.record.schedule import Lateness
 from spillway.bench.record.systems import EndedError
+from spillway.bench.workloads.work import Floats, Work
 from spillway.model.errors import SpillwayError
 from spillway.model.operators import Paradigm
 
@@ -36,6 +39,7 @@ QUIET = 1.0  # seconds without a new result, after which it is worth to read wha
 PATIENCE = 180.0  # seconds for the last result
 START = 2.0  # seconds until the first message of a load is due
 TRIES = 3
+NOBODY: Mapping[str, int] = MappingProxyType({})
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -71,6 +75,8 @@ class Run:
         lateness: of the generator; None where there was none.
         heard: what the driver has told; empty for others.
         failure: why it came to nothing; empty if it didn't.
+        used: seconds of processor time by who had it, over the run: parts of the system, generator, broker.
+        settled: from when on latencies count, in seconds since 1970.
     """
 
     system: str
@@ -83,6 +89,8 @@ class Run:
     lateness: Lateness | None
     heard: Heard
     failure: str = ""
+    used: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    settled: float = 0.0
 
     @property
     def problem(self) -> str:
@@ -106,6 +114,24 @@ class Run:
         end = max((look.out for look in self.looks), default=0)
         last = next((look for look in self.looks if look.out >= end), None)
         return last.cpu - self.looks[0].cpu if last is not None else math.nan
+
+    @property
+    def late(self) -> Floats:
+        """Latencies of all that counts, in milliseconds."""
+        return self.judged.within(max(self.settled, self.begin), math.inf)
+
+    @property
+    def ages(self) -> Floats:
+        """Ages of the results of that."""
+        return self.judged.aged(max(self.settled, self.begin), math.inf)
+
+    @property
+    def after(self) -> Floats:
+        """How long after the end of each window that ended meanwhile its last result came, in milliseconds."""
+        end = self.load.end if self.load is not None else math.inf
+        since, until = np.searchsorted(self.judged.closed, [max(self.settled, self.begin), end])
+        found: Floats = self.judged.after[since:until]
+        return found
 
     def seconds(self) -> list[tuple[float, int, float, float, float]]:
         """By second in which messages were due: when it begins, how many, mean, half and 99 % of latencies (ms)."""
@@ -134,6 +160,9 @@ class Run:
             "wrong": self.judged.wrong,
             "duplicated": self.judged.duplicated,
             "results": self.judged.messages,
+            "used": dict(self.used),
+            "latencies": Histogram.of(self.late).told(),
+            "ages": Histogram.of(self.ages).told(),
             "phases": [] if self.load is None else [dataclasses.asdict(phase) for phase in self.load.phases],
             "lateness": None if late is None else dataclasses.asdict(late),
             "latency": self.seconds(),
@@ -143,50 +172,67 @@ class Run:
         }
 
 
-def drained(maker: Maker, bootstrap: str, records: int) -> Run:
-    """Work through a full topic."""
+def drained(maker: Maker, bootstrap: str, records: int, beside: Mapping[str, int] = NOBODY) -> Run:
+    """Work through full topics; `beside` are processes whose processor time is told too."""
     work, at = maker.work, events.START_MS / 1000
-    with maker.started(bootstrap) as subject, process() as others:
-        warm = warmed(subject, bootstrap, work, others)
+    with maker.started(bootstrap) as subject, Feeder() as feeder:
+        warm = warmed(subject, bootstrap, work, feeder)
         count = warm.count + FILLED
         tail = Tail(bootstrap, subject.output, work)
         start = at
         # Once as what follows: what is compiled or loaded only when much waits is there then.
-        _filled(subject, bootstrap, others, work, (warm.count, FILLED, start))
+        _filled(subject, bootstrap, feeder, work, (warm.count, FILLED, start))
         times = np.concatenate([warm.dues(), start + np.arange(FILLED) / 1000])
         _until(subject, tail, _total(work, times), [])
-        contestants.until_prepared(subject)
+        engines.until_prepared(subject)
         _calm(subject)
-        begins = start + FILLED / 1000
-        begin = _filled(subject, bootstrap, others, work, (count, records, begins))
+        begins, before = start + FILLED / 1000, used({**subject.parts, **beside})
+        begin = _filled(subject, bootstrap, feeder, work, (count, records, begins))
         looks = [_looked(subject, tail, begin)]
         times = np.concatenate([times, begins + np.arange(records) / 1000])
         _until(subject, tail, _total(work, times), looks)
+        took = _since(before, {**subject.parts, **beside})
         # What was there before was told before; all of the rest was there at once.
         dues = np.concatenate([np.full(count, 0.0), np.full(records, begin)])
         judged = _judged(tail, work, times, dues, begin)
-        return Run(maker.name, work.name, judged, looks, None, begin, records, None, subject.news())
+        return Run(maker.name, work.name, judged, looks, None, begin, records, None, subject.news(), used=took)
 
 
-def paced(maker: Maker, bootstrap: str, phases: Sequence[Phase], patience: float = PATIENCE) -> Run:
-    """An open loop; results that have not come so many seconds after its end are lost."""
+def paced(
+    maker: Maker,
+    bootstrap: str,
+    phases: Sequence[Phase],
+    patience: float = PATIENCE,
+    *,
+    settle: float = 0.0,
+    beside: Mapping[str, int] = NOBODY,
+) -> Run:
+    """An open loop; results that have not come so many seconds after its end are lost.
+
+    Latencies of the first `settle` seconds don't count; what comes out of them has to be right all the same.
+    """
     work = maker.work
-    with maker.started(bootstrap) as subject, process() as others:
-        warm = warmed(subject, bootstrap, work, others)
+    with maker.started(bootstrap) as subject, Feeder() as feeder:
+        warm = warmed(subject, bootstrap, work, feeder)
         tail = Tail(bootstrap, subject.output, work)
         _until(subject, tail, _total(work, warm.dues()), [])
-        contestants.until_prepared(subject)
+        engines.until_prepared(subject)
         load = Load(time.time() + START, tuple(phases), warm.count)
         dues = np.concatenate([warm.dues(), load.dues()])
-        pacing = others.submit(feeding.pace, bootstrap, subject.source, work.name, load)
+        before = used({**subject.parts, **beside})
+        pacing = feeder.pace(bootstrap, subject.sources, work, load)
         looks = [_looked(subject, tail, time.time())]
         while not pacing.done():
             time.sleep(LOOK)
             looks.append(_looked(subject, tail, time.time()))
-        late = pacing.result()
+        sent = pacing.result()
         _until(subject, tail, _total(work, dues), looks, patience)
+        took = {**_since(before, {**subject.parts, **beside}), "generator": sent.cpu}
         judged = _judged(tail, work, dues, dues, load.start)
-        return Run(maker.name, work.name, judged, looks, load, load.start, load.count, late, subject.news())
+        news, settled = subject.news(), load.start + settle
+        return Run(
+            maker.name, work.name, judged, looks, load, load.start, load.count, sent.late, news, "", took, settled
+        )
 
 
 def counted(make: Callable[[], Run], maker: Maker, phases: Sequence[Phase], done: Callable[[str], None]) -> Run:
@@ -222,7 +268,7 @@ def said(run: Run) -> str:
     if run.load is None:
         what = f"{run.rate:,.0f} records/s, {run.records / run.cpu:,.0f} per CPU-second, {run.wall:.1f} s"
     else:
-        some = found.latencies
+        some = run.late
         p50, p99 = (figures.quantile(some.tolist(), share) for share in (0.5, 0.99))
         late = f"generator late by {run.lateness.p999 * 1000:.1f} ms" if run.lateness else ""
         what = f"p50 {p50:.0f}, p99 {p99:.0f} ms; {late}"
@@ -230,15 +276,10 @@ def said(run: Run) -> str:
     return f"{run.work}, {run.system}: {what}, {len(run.heard.switches(run.begin))} switches{repeated}{problem}"
 
 
-def process() -> ProcessPoolExecutor:
-    """For who sends: nothing of it runs in the process that looks."""
-    return ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
-
-
-def warmed(subject: Contestant, bootstrap: str, work: Work, others: ProcessPoolExecutor) -> Load:
+def warmed(subject: Engine, bootstrap: str, work: Work, feeder: Feeder) -> Load:
     """Some messages, evenly, so that everything has run once."""
     load = loads.at_rate(time.time() + START, WARM_RATE, WARM)
-    pacing = others.submit(feeding.pace, bootstrap, subject.source, work.name, load)
+    pacing = feeder.pace(bootstrap, subject.sources, work, load)
     while not pacing.done():
         subject.look()
         time.sleep(LOOK)
@@ -246,20 +287,23 @@ def warmed(subject: Contestant, bootstrap: str, work: Work, others: ProcessPoolE
     return load
 
 
-def _filled(
-    subject: Contestant, bootstrap: str, others: ProcessPoolExecutor, work: Work, what: tuple[int, int, float]
-) -> float:
-    """Fill the topic: from which message on, how many, of which time; when they could be read."""
-    filling = others.submit(feeding.fill, bootstrap, subject.source, work.name, *what)
+def _filled(subject: Engine, bootstrap: str, feeder: Feeder, work: Work, what: tuple[int, int, float]) -> float:
+    """Fill the topics: from which message on, how many, of which time; when they could be read."""
+    filling = feeder.fill(bootstrap, subject.sources, work, *what)
     while not filling.done():
         subject.look()
         time.sleep(LOOK)
     return filling.result()
 
 
-def _calm(subject: Contestant) -> None:
+def _since(before: Mapping[str, float], parts: Mapping[str, int]) -> dict[str, float]:
+    """Processor time since then, by part."""
+    return {name: seconds - before[name] for name, seconds in used(parts).items()}
+
+
+def _calm(subject: Engine) -> None:
     """Wait until a system that has switched is back: it begins record by record."""
-    patience = time.monotonic() + contestants.MEASURED
+    patience = time.monotonic() + engines.MEASURED
     while subject.switches and time.monotonic() < patience:
         seen = subject.heard()
         if seen is not None and not any(one.paradigm is Paradigm.BATCH or one.moving for one in seen.segments):
@@ -268,7 +312,7 @@ def _calm(subject: Contestant) -> None:
         time.sleep(LOOK)
 
 
-def _looked(subject: Contestant, tail: Tail, at: float) -> Look:
+def _looked(subject: Engine, tail: Tail, at: float) -> Look:
     subject.look()
     out, cpu, seen = sum(tail.ends()), subject.cpu(), subject.heard()
     head = seen.segments[0] if seen is not None and seen.segments else None
@@ -277,7 +321,7 @@ def _looked(subject: Contestant, tail: Tail, at: float) -> Look:
     return Look(at, out, cpu, head.paradigm is Paradigm.BATCH, head.lag)
 
 
-def _until(subject: Contestant, tail: Tail, wanted: int, looks: list[Look], patience: float = PATIENCE) -> None:
+def _until(subject: Engine, tail: Tail, wanted: int, looks: list[Look], patience: float = PATIENCE) -> None:
     """Wait until results tell of so many; what is missing after a while is found by whoever judges."""
     deadline, last, since = time.monotonic() + patience, -1, time.monotonic()
     read = -1
@@ -302,7 +346,7 @@ def _total(work: Work, times: Floats) -> int:
 def _judged(tail: Tail, work: Work, times: Floats, dues: Floats, begin: float) -> Judged:
     """Of all messages; latencies only of those that were due from `begin` on."""
     tail.read()
-    found = judging.judged(tail.results(), work.expected(times), dues)
+    expected = work.expected(times)
+    found = judging.judged(tail.results(), expected, dues, lambda numbers: work.amount(numbers, times), work.closes)
     tail.close()
-    first = int(np.searchsorted(found.dues, begin))
-    return dataclasses.replace(found, dues=found.dues[first:], latencies=found.latencies[first:])
+    return found.since(begin)

@@ -9,19 +9,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
-from spillway.bench.dual import bursts, high, low, parts, threshold, throughput, works
+from spillway.bench.dual import bursts, high, low, machine, parts, threshold, throughput
 from spillway.bench.dual.keeping import Keeper
-from spillway.bench.dual.works import Work
-from spillway.bench.record import figures, processes
 from spillway.bench.record.figures import Figure
+from spillway.bench.workloads import ads, words
+from spillway.bench.workloads.work import Work
 
 # Seconds of load in a run of each, while one of `throughput` takes eight.
 BASE = 8.0
 LENGTHS = {bursts: 90.0, high: 25.0, low: 20.0, threshold: 120.0, parts: 10.0}
-LOOKED = 3.0  # seconds in which the machine is looked at
-QUIET = 0.3  # cores: with more than that in use by others, figures are only to be compared with each other
 
 
 def main(
@@ -33,8 +30,8 @@ def main(
     def say(line: str) -> None:
         done(f"{time.monotonic() - began:6.0f} s  {line}")
 
-    found = machine()
-    for work in some or (works.WORDS,):
+    found = machine.looked()
+    for work in some or (words.WORDS,):
         found += throughput.main(seconds, rounds, say, keeper, [work])
         record, batch = high.capacities(work, say)
         found += high.able(work, record, batch)
@@ -45,28 +42,10 @@ def main(
             found += high.shown(work, rate, high.measured(work, rate, LENGTHS[high] * share, rounds, say, keeper))
         rate = low.SHARE * record
         found += low.shown(work, rate, low.measured(work, rate, LENGTHS[low] * share, rounds, say, keeper))
-        if work is works.WORDS:
+        if work is words.WORDS:
             runs = threshold.measured(work, record, LENGTHS[threshold] * share, rounds, say, keeper)
             found += threshold.shown(work, record, runs)
             found += parts.main(LENGTHS[parts] * share, rounds, say, keeper)
     if not some:
-        found += throughput.main(seconds, rounds, say, keeper, [works.SPLIT, works.GREP, works.YSB])
-    return [*found, *machine()]
-
-
-def machine() -> list[Figure]:
-    """How busy the machine is with what isn't ours, and how fast a core is."""
-    before, since = _busy(), time.monotonic()
-    time.sleep(LOOKED)
-    others = (_busy() - before) / (time.monotonic() - since)
-    note = "" if others <= QUIET else "not quiet: only ratios mean something"
-    return [
-        figures.of("machine: cores in use by others", [others], "cores", note=note),
-        figures.of("machine: a fixed piece of work", [processes.yardstick() * 1000], "ms"),
-    ]
-
-
-def _busy() -> float:
-    """Seconds in which cores had something to do, all together."""
-    user, nice, system, _, _, irq, soft, *stolen = map(int, Path("/proc/stat").read_text().split("\n")[0].split()[1:])
-    return (user + nice + system + irq + soft + sum(stolen[:1])) / 100
+        found += throughput.main(seconds, rounds, say, keeper, [words.SPLIT, words.GREP, ads.YSB])
+    return [*found, *machine.looked()]

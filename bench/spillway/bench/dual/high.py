@@ -6,19 +6,20 @@ against B, once the load has been there for a while: half the mean, 0.6 times th
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from spillway.bench.dual import capacity, courses, pictures, throughput, works
-from spillway.bench.dual.contestants import B, D, Maker, R
+from spillway.bench.dual import capacity, throughput, turns
 from spillway.bench.dual.courses import Run
 from spillway.bench.dual.keeping import Keeper
 from spillway.bench.dual.loads import Phase
-from spillway.bench.dual.works import TITLES, Floats, Work
+from spillway.bench.dual.turns import Runs
+from spillway.bench.engines import B, D, Maker, R
 from spillway.bench.record import figures, systems
 from spillway.bench.record.figures import Figure
+from spillway.bench.workloads import ads, words
+from spillway.bench.workloads.work import Floats, Work
 
 SYSTEMS = (R, B, D)
 BEYOND, WITHIN = 1.3, 0.75  # of what R, and of what B can do
@@ -32,7 +33,7 @@ def main(
 ) -> list[Figure]:
     """All workloads in which batches do enough more; so many seconds of load in each run."""
     found = []
-    for work in some or (works.WORDS, works.GREP, works.YSB):
+    for work in some or (words.WORDS, words.GREP, ads.YSB):
         record, batch = capacities(work, done)
         found += able(work, record, batch)
         rate = chosen(record, batch)
@@ -50,7 +51,7 @@ def capacities(work: Work, done: Callable[[str], None]) -> tuple[float, float]:
 
 def able(work: Work, record: float, batch: float) -> list[Figure]:
     """The same as figures."""
-    title = f"{TITLES[work.name]}, what can be done on an open loop"
+    title = f"{work.title}, what can be done on an open loop"
     return [figures.of(f"{title}: {name}", [value], "records/s") for name, value in ((R, record), (B, batch))]
 
 
@@ -67,23 +68,15 @@ def measured(
     rounds: int,
     done: Callable[[str], None],
     keeper: Keeper,
-) -> throughput.Runs:
+) -> Runs:
     """Every system, so many times, at this rate."""
-    runs: dict[str, list[Run]] = {name: [] for name in SYSTEMS}
-    phases = [Phase("high", rate, seconds)]
-    with systems.broker() as bootstrap:
-        for _, name in figures.in_turn(SYSTEMS, rounds):
-            maker = Maker(name, work)
-            run = courses.counted(functools.partial(courses.paced, maker, bootstrap, phases), maker, phases, done)
-            keeper.keep("high", run)
-            runs[name].append(run)
-    pictures.draw(keeper, f"D2 {TITLES[work.name]} at {rate:,.0f} a second", [some[0] for some in runs.values()])
-    return runs
+    title, makers = f"D2 {work.title} at {rate:,.0f} a second", [Maker(name, work) for name in SYSTEMS]
+    return turns.paced("high", title, makers, [Phase("high", rate, seconds)], rounds, done, keeper)
 
 
-def shown(work: Work, rate: float, runs: throughput.Runs) -> list[Figure]:
+def shown(work: Work, rate: float, runs: Runs) -> list[Figure]:
     """How fast the latency of each grows, and what it is in the end."""
-    title = f"D2 {TITLES[work.name]} at {rate:,.0f}/s"
+    title = f"D2 {work.title} at {rate:,.0f}/s"
     found = []
     for name, some in runs.items():
         void, note = any(run.problem for run in some), throughput.problems(some)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from spillway.bench.dual.courses import Run
+from spillway.bench.record import reports
+from spillway.bench.record.figures import Figure
 
 
 class Keeper:
@@ -17,12 +21,26 @@ class Keeper:
         self.folder = folder
 
     def keep(self, what: str, run: Run) -> None:
+        """One line more."""
+        self.told(what, run.told())
+
+    def told(self, what: str, one: Mapping[str, Any]) -> None:
         """One line more; at once, so that what is interrupted leaves what it had."""
         if self.folder is None:
             return
         self.folder.mkdir(parents=True, exist_ok=True)
         with (self.folder / f"{what}.jsonl").open("a", encoding="utf-8") as lines:
-            lines.write(json.dumps(plain(run.told())) + "\n")
+            lines.write(json.dumps(plain(one)) + "\n")
+
+    def closed(self, what: str, found: Sequence[Figure], about: Mapping[str, Any]) -> None:
+        """What came of it, and on which machine: the end of a measurement."""
+        if self.folder is None:
+            return
+        self.folder.mkdir(parents=True, exist_ok=True)
+        told = {"what": what, "figures": [dataclasses.asdict(one) for one in found]}
+        (self.folder / "figures.json").write_text(json.dumps(plain(told)) + "\n", encoding="utf-8")
+        (self.folder / "table.txt").write_text(reports.table(found), encoding="utf-8")
+        (self.folder / "machine.json").write_text(json.dumps(plain(about), indent=2) + "\n", encoding="utf-8")
 
 
 def plain(value: Any) -> Any:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from spillway.bench.dual.works import Floats
+from spillway.bench.workloads.work import Floats
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

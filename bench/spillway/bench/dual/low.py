@@ -6,19 +6,21 @@ can, and a fiftieth of it with a trigger of one second; 10 and 50 ms.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from spillway.bench.dual import capacity, contestants, courses, pictures, throughput, works
-from spillway.bench.dual.contestants import FASTEST, SECOND, D, Maker, R
+from spillway.bench import engines
+from spillway.bench.dual import capacity, throughput, turns
 from spillway.bench.dual.courses import Run
 from spillway.bench.dual.keeping import Keeper
 from spillway.bench.dual.loads import Phase
-from spillway.bench.dual.works import TITLES, Work
+from spillway.bench.dual.turns import Runs
+from spillway.bench.engines import FASTEST, SECOND, D, Maker, R
 from spillway.bench.record import figures, systems
 from spillway.bench.record.figures import Figure
+from spillway.bench.workloads import ads, words
+from spillway.bench.workloads.work import Work
 
 SYSTEMS = (R, D, FASTEST, SECOND)
 SHARE = 0.1  # of what R can do
@@ -33,7 +35,7 @@ def main(
 ) -> list[Figure]:
     """All workloads; so many seconds of load in each run."""
     found = []
-    for work in some or (works.WORDS, works.GREP, works.YSB):
+    for work in some or (words.WORDS, words.GREP, ads.YSB):
         with systems.broker() as bootstrap:
             able = capacity.measured(Maker(R, work), bootstrap, done)
         runs = measured(work, SHARE * able, seconds, rounds, done, keeper)
@@ -48,24 +50,16 @@ def measured(
     rounds: int,
     done: Callable[[str], None],
     keeper: Keeper,
-) -> throughput.Runs:
+) -> Runs:
     """Every system that there is, so many times, at this rate."""
-    names = contestants.there(SYSTEMS, done)
-    runs: dict[str, list[Run]] = {name: [] for name in names}
-    phases = [Phase("low", rate, seconds)]
-    with systems.broker() as bootstrap:
-        for _, name in figures.in_turn(names, rounds):
-            maker = Maker(name, work, BOUND)
-            run = courses.counted(functools.partial(courses.paced, maker, bootstrap, phases), maker, phases, done)
-            keeper.keep("low", run)
-            runs[name].append(run)
-    pictures.draw(keeper, f"D1 {TITLES[work.name]} at {rate:,.0f} a second", [some[0] for some in runs.values()])
-    return runs
+    makers = [Maker(name, work, BOUND) for name in engines.there(SYSTEMS, work, done)]
+    title = f"D1 {work.title} at {rate:,.0f} a second"
+    return turns.paced("low", title, makers, [Phase("low", rate, seconds)], rounds, done, keeper)
 
 
-def shown(work: Work, rate: float, runs: throughput.Runs) -> list[Figure]:
+def shown(work: Work, rate: float, runs: Runs) -> list[Figure]:
     """Quantiles of all, and D's against each."""
-    title = f"D1 {TITLES[work.name]} at {rate:,.0f}/s"
+    title = f"D1 {work.title} at {rate:,.0f}/s"
     found = []
     for share in SHARES:
         of: Mapping[str, list[float]] = {name: [quantile(run, share) for run in some] for name, some in runs.items()}

@@ -12,11 +12,11 @@ import functools
 import math
 from collections.abc import Callable, Sequence
 
-from spillway.bench.dual.contestants import PARADIGMS, D, R
 from spillway.bench.dual.keeping import Keeper
-from spillway.bench.dual.works import Work
+from spillway.bench.engines import PARADIGMS, D, R
 from spillway.bench.record import figures, latency
 from spillway.bench.record.figures import Figure
+from spillway.bench.workloads.work import Work
 
 LEAST, MOST = 0.95, 1.05
 

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from confluent_kafka import TopicPartition
 
-from spillway.bench.dual.works import Key, Work
 from spillway.bench.record import logs
+from spillway.bench.workloads.work import Floats, Key, Numbers, Work
+
+NEWEST = 40  # results of a partition by which it is judged how far a system is
+SOON = 1.0  # seconds for them
+NEARLY = 0.9  # of them: a few tell of keys that come seldom
 
 
 class Results(NamedTuple):
-    """Of one key: the counts that were told, and when (milliseconds since 1970, cut off), in the order of the times."""
+    """Of one key, in the order of the times.
 
-    counts: npt.NDArray[np.int64]
-    at: npt.NDArray[np.int64]
+    Attributes:
+        counts: that were told.
+        at: when, in milliseconds since 1970, cut off.
+        amounts: what was told besides; None where nothing was.
+    """
+
+    counts: Numbers
+    at: Numbers
+    amounts: Floats | None = None
 
 
 class Tail:
@@ -29,7 +40,8 @@ class Tail:
         self._consumer = logs.reader(bootstrap, {"fetch.queue.backoff.ms": 1, "queued.min.messages": 100_000})
         self._watch = logs.Watch(bootstrap, topic)
         self._next = [0] * logs.PARTITIONS
-        self._found: dict[Key, tuple[list[int], list[int]]] = {}
+        self._found: dict[Key, tuple[list[int], list[int], list[float]]] = {}
+        self._most: dict[Key, int] = {}
         self.messages = 0
         """So many were read."""
 
@@ -55,29 +67,64 @@ class Tail:
                     raise logs.NotTakenError(message)
 
     def _take(self, record: logs.Record) -> None:
-        key, count = self._work.read(record.value or b"")
+        if record.value is None:  # a row that is gone, of a system that tells of tables so
+            return
+        told = self._work.read(record.value)
+        key, count = told.key, told.n
         known = self._found.get(key)
         if known is None:
-            known = self._found[key] = ([], [])
+            known = self._found[key] = ([], [], [])
         known[0].append(count)
         known[1].append(record.at)
+        known[2].append(told.amount)
+        if count > self._most.get(key, 0):
+            self._most[key] = count
         self.messages += 1
 
     def done(self) -> int:
         """What the results say in all: the sum of the largest counts of all keys."""
-        if not self._work.counts:
-            return self.messages
-        return sum(max(counts) for counts, _ in self._found.values())
+        return sum(self._most.values()) if self._work.counts else self.messages
 
     def results(self) -> Mapping[Key, Results]:
         """By key."""
         found = {}
-        for key, (counts, at) in self._found.items():
+        for key, (counts, at, amounts) in self._found.items():
             times = np.array(at, np.int64)
             order = np.argsort(times, kind="stable")
             told = np.array(counts, np.int64)[order] if self._work.counts else np.arange(1, len(at) + 1)
-            found[key] = Results(told, times[order])
+            some = None if math.isnan(amounts[0]) else np.array(amounts, np.float64)[order]
+            found[key] = Results(told, times[order], some)
         return found
+
+    def frontier(self, expected: Mapping[Key, Numbers]) -> float | None:
+        """How many messages are done, as the newest results tell; None while there are none.
+
+        A result that says that its key has come n times says that its n-th message is done, and with it about all
+        before that. So nobody has to read everything to know how far a system is: that would cost a core, in a run in
+        which it is needed. Where results are no counts, each is one message.
+        """
+        ends = self.ends()
+        if not self._work.counts:
+            counting = sum(map(len, expected.values()))
+            sent = max((int(numbers[-1]) for numbers in expected.values()), default=0) + 1
+            return sum(ends) / counting * sent if counting and sum(ends) else None
+        told = self._newest(ends, expected)
+        return float(np.mean([np.quantile(some, NEARLY) for some in told])) + 1 if told else None
+
+    def _newest(self, ends: Sequence[int], expected: Mapping[Key, Numbers]) -> list[list[int]]:
+        """By partition, the messages that its last results tell of; none where they tell of none."""
+        at = {number: max(0, end - NEWEST) for number, end in enumerate(ends) if end}
+        told: dict[int, list[int]] = {number: [] for number in at}
+        self._consumer.assign([TopicPartition(self._topic, number, begin) for number, begin in at.items()])
+        deadline = time.monotonic() + SOON
+        while any(at[number] < ends[number] for number in at) and time.monotonic() < deadline:
+            for message in self._consumer.consume(NEWEST, 0.05):
+                record = logs.record(message)
+                at[record.partition] = record.offset + 1
+                read = self._work.read(record.value or b"{}")
+                if (wanted := expected.get(read.key)) is not None and 0 < read.n <= len(wanted):
+                    told[record.partition].append(int(wanted[read.n - 1]))
+        return [some for some in told.values() if some]
 
     def close(self) -> None:
         """Read no more."""

@@ -6,17 +6,17 @@ half of the time more comes than can be done; more than one is a job that can't 
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 
-from spillway.bench.dual import capacity, courses, pictures, throughput, works
-from spillway.bench.dual.contestants import D, Maker, R
+from spillway.bench.dual import capacity, throughput, turns
 from spillway.bench.dual.courses import Run
 from spillway.bench.dual.keeping import Keeper
 from spillway.bench.dual.loads import Phase
-from spillway.bench.dual.works import TITLES, Work
+from spillway.bench.engines import D, Maker, R
 from spillway.bench.record import figures, systems
 from spillway.bench.record.figures import Figure
+from spillway.bench.workloads import words
+from spillway.bench.workloads.work import Work
 
 AROUND = 0.05
 EACH = 5.0  # seconds at one rate
@@ -28,7 +28,7 @@ def main(
 ) -> list[Figure]:
     """Word count; so many seconds of load in each run."""
     found = []
-    for work in some or (works.WORDS,):
+    for work in some or (words.WORDS,):
         with systems.broker() as bootstrap:
             able = capacity.measured(Maker(R, work), bootstrap, done)
         found += shown(work, able, measured(work, able, seconds, rounds, done, keeper))
@@ -45,19 +45,13 @@ def measured(
     work: Work, rate: float, seconds: float, rounds: int, done: Callable[[str], None], keeper: Keeper
 ) -> list[Run]:
     """So many runs of D."""
-    runs, maker, load = [], Maker(D, work), phases(rate, seconds)
-    with systems.broker() as bootstrap:
-        for _ in range(rounds):
-            run = courses.counted(functools.partial(courses.paced, maker, bootstrap, load), maker, load, done)
-            keeper.keep("threshold", run)
-            runs.append(run)
-    pictures.draw(keeper, f"D7 {TITLES[work.name]}", runs[:1])
-    return runs
+    load = phases(rate, seconds)
+    return turns.paced("threshold", f"D7 {work.title}", [Maker(D, work)], load, rounds, done, keeper)[D]
 
 
 def shown(work: Work, rate: float, runs: Sequence[Run]) -> list[Figure]:
     """How often each has switched."""
     void, note = any(run.problem for run in runs), throughput.problems(runs)
-    title = f"D7 {TITLES[work.name]} at {rate:,.0f}/s ± {AROUND * 100:.0f} %: switches"
+    title = f"D7 {work.title} at {rate:,.0f}/s ± {AROUND * 100:.0f} %: switches"
     values = [float(len(run.heard.switches(run.begin))) for run in runs]
     return [figures.of(title, values, "", most=MOST, note=note, void=void)]

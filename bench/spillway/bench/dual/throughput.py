@@ -10,24 +10,23 @@ Python function and 0.95 times where all is SQL, and three times bytewax.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
-from spillway.bench.dual import contestants, courses, works
-from spillway.bench.dual.contestants import BYTEWAX, FASTEST, B, D, Maker, R
+from spillway.bench import engines
+from spillway.bench.dual import courses, turns
 from spillway.bench.dual.courses import Run
 from spillway.bench.dual.keeping import Keeper
-from spillway.bench.dual.works import TITLES, Work
-from spillway.bench.record import figures, systems
+from spillway.bench.dual.turns import Runs
+from spillway.bench.engines import BYTEWAX, FASTEST, B, D, Maker, R
+from spillway.bench.record import figures
 from spillway.bench.record.figures import Figure
+from spillway.bench.workloads import ads, words
+from spillway.bench.workloads.work import Work
 
 SYSTEMS = (R, B, D, FASTEST, BYTEWAX)
-# Messages for each second that a run shall take about, record by record on two cores.
-EACH: Mapping[str, int] = {"lines": 6_000, "split": 5_000, "grep": 60_000, "ads": 30_000}
-LEAST = {FASTEST: {"lines": 0.95, "split": 1.3, "grep": 0.95, "ads": 0.95}, BYTEWAX: dict.fromkeys(EACH, 3.0)}
+# Of a rate; Structured Streaming where all is SQL, and where both call the same Python function.
+SQL, PYTHON, LEAST_BYTEWAX = 0.95, 1.3, 3.0
 GAIN = 1.1  # D against the better paradigm, where that is asked for
-
-Runs = Mapping[str, list[Run]]
 
 
 def main(
@@ -35,7 +34,7 @@ def main(
 ) -> list[Figure]:
     """All workloads, each system once a round; so many seconds of work in each run."""
     found = []
-    for work in some or (works.WORDS, works.SPLIT, works.GREP, works.YSB):
+    for work in some or (words.WORDS, words.SPLIT, words.GREP, ads.YSB):
         runs = measured(work, seconds, rounds, done, keeper)
         found += shown(work, runs)
     return found
@@ -49,21 +48,17 @@ def measured(
     keeper: Keeper,
 ) -> Runs:
     """Every system that there is, so many times."""
-    names = contestants.there(SYSTEMS, done)
-    runs: dict[str, list[Run]] = {name: [] for name in names}
-    records = int(EACH[work.name] * seconds)
-    with systems.broker() as bootstrap:
-        for _, name in figures.in_turn(names, rounds):
-            maker = Maker(name, work)
-            run = courses.counted(functools.partial(courses.drained, maker, bootstrap, records), maker, (), done)
-            keeper.keep("throughput", run)
-            runs[name].append(run)
-    return runs
+    makers = {name: Maker(name, work) for name in engines.there(SYSTEMS, work, done)}
+
+    def course(maker: Maker, bootstrap: str) -> Run:
+        return courses.drained(maker, bootstrap, int(work.dear * seconds))
+
+    return turns.measured("throughput", makers, course, (), rounds, done, keeper)
 
 
 def shown(work: Work, runs: Runs) -> list[Figure]:
     """Rates of all, and how much more D does than each."""
-    title = TITLES[work.name]
+    title = work.title
     found = []
     for name, some in runs.items():
         note = problems(some)
@@ -76,13 +71,13 @@ def shown(work: Work, runs: Runs) -> list[Figure]:
     ours, void = [run.rate for run in runs[D]], any(run.problem for some in runs.values() for run in some)
     if R in runs and B in runs:
         better = [max(one.rate, other.rate) for one, other in zip(runs[R], runs[B], strict=True)]
-        least = GAIN if work.name == works.WORDS.name else None
+        least = GAIN if work.name == words.WORDS.name else None
         ratios = figures.ratios(ours, better)
         found.append(figures.of(f"D6 {title}: D / the better of R and B", ratios, "times", least=least, void=void))
     for name in (FASTEST, BYTEWAX):
         if name in runs:
             ratios = figures.ratios(ours, [run.rate for run in runs[name]])
-            least = LEAST[name][work.name]
+            least = LEAST_BYTEWAX if name == BYTEWAX else PYTHON if work.python else SQL
             found.append(figures.of(f"D6 {title}: D / {name}", ratios, "times", least=least, void=void))
     return found
 

@@ -20,12 +20,91 @@ from spillway.bench.record.systems import EndedError, System
 from spillway.local import ports
 from spillway.local.process import Process
 from spillway.model.operators import Paradigm
+from spillway.model.streamjob import StreamJob
 
 STOP = timedelta(seconds=5)
 
 
+class Launched:
+    """A driver and a worker with some slots, on a job whose topics are there.
+
+    Attributes:
+        running: the driver, and the workers.
+        manifest: what they read; the driver takes changes of it over.
+    """
+
+    def __init__(self, job: StreamJob, code: Path, *, slots: int, spark: bool) -> None:
+        """With `spark` the driver has one, with as many cores as slots."""
+        self._job, self._code = job, code
+        self._spark = ["--spark", f"local[{slots}]"] if spark else []
+        self._folder = Path(tempfile.mkdtemp(prefix="spillway-deployed-"))
+        self._port = 0
+        self.running: list[Process] = []
+        self.manifest = self._folder / "job.json"
+
+    def start(self) -> None:
+        """Start both."""
+        self.manifest.write_text(self._job.model_dump_json(by_alias=True, exclude_none=True))
+        (self._port,) = ports.free(1)
+        self._start("spillway.runtime.driver", "--port", str(self._port), *self._spark)
+        self.employ(0)
+
+    def employ(self, number: int) -> None:
+        """Start a worker."""
+        self._start("spillway.runtime.worker", "--worker", str(number))
+
+    def end(self) -> None:
+        """End both: what was measured is in the topics."""
+        for running in reversed(self.running):
+            running.stop(STOP)
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    @property
+    def processes(self) -> tuple[int, ...]:
+        """The driver, in which batches run, and the worker."""
+        return tuple(running.pid for running in self.running)
+
+    @property
+    def address(self) -> str:
+        """Where the driver answers."""
+        return f"127.0.0.1:{self._port}"
+
+    def settle(self) -> None:
+        """Wait until the driver says that every partition has an owner that works."""
+        patience = time.monotonic() + systems.PATIENCE
+        while not self._ready():
+            self.look()
+            time.sleep(systems.LOOK)
+            if time.monotonic() > patience:
+                name = self._job.metadata.name
+                message = f"{name} is not ready after {systems.PATIENCE:.0f} s:\n{self.running[0].log_tail()}"
+                raise EndedError(message)
+
+    def look(self) -> None:
+        """Raise if one has ended."""
+        for running in self.running:
+            if not running.running():
+                name = self._job.metadata.name
+                message = f"a process of {name} ended with {running.exit_code()}:\n{running.log_tail()}"
+                raise EndedError(message)
+
+    def _start(self, module: str, *arguments: str) -> None:
+        log = self._folder / f"{module}.log"
+        command = [sys.executable, "-m", module, "--job", str(self.manifest), "--code", str(self._code), *arguments]
+        # What a Spark that is killed leaves behind is removed with the folder.
+        environment = dict.fromkeys(("TMPDIR", "SPARK_LOCAL_DIRS"), str(self._folder))
+        self.running.append(Process(command, log, folder=self._folder, environment=environment))
+
+    def _ready(self) -> bool:
+        try:
+            with urllib.request.urlopen(f"http://{self.address}/readyz", timeout=2) as answer:
+                return bool(answer.status == 200)
+        except (urllib.error.URLError, OSError):
+            return False
+
+
 class Deployed(System):
-    """A driver and a worker at work on one job."""
+    """A driver and a worker at work on a measured job."""
 
     def __init__(
         self,
@@ -38,43 +117,33 @@ class Deployed(System):
         paradigm: Paradigm = Paradigm.RECORD,
         bound: str = "50ms",
     ) -> None:
-        """On a topic that is there. Where it may run in batches, its driver has a Spark with as many cores as slots."""
+        """On topics that are there. Where it may run in batches, its driver has a Spark with as many cores as slots."""
         super().__init__(case, bootstrap, source, slots=slots, appended=appended, paradigm=paradigm, bound=bound)
-        self._spark = [] if paradigm is Paradigm.RECORD else ["--spark", f"local[{slots}]"]
-        self._folder = Path(tempfile.mkdtemp(prefix="spillway-deployed-"))
-        self._running: list[Process] = []
-        self._port = 0
+        self.launched = Launched(self.job, jobs.CODE, slots=slots, spark=paradigm is not Paradigm.RECORD)
 
     def __enter__(self) -> Deployed:
         self._topics()
-        manifest = self._folder / "job.json"
-        manifest.write_text(self.job.model_dump_json(by_alias=True, exclude_none=True))
-        (self._port,) = ports.free(1)
-        common = ["--job", str(manifest), "--code", str(jobs.CODE)]
-        self._start("spillway.runtime.driver", *common, "--port", str(self._port), *self._spark)
-        self._start("spillway.runtime.worker", *common, "--worker", "0")
+        self.launched.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End it: what was measured is in the topics."""
-        for running in reversed(self._running):
-            running.stop(STOP)
-        shutil.rmtree(self._folder, ignore_errors=True)
+        """End it."""
+        self.launched.end()
 
     @property
     def processes(self) -> tuple[int, ...]:
         """The worker."""
-        return tuple(running.pid for running in self._running[1:])
+        return self.launched.processes[1:]
 
     @property
     def all_processes(self) -> tuple[int, ...]:
         """The driver, in which batches run, and the worker."""
-        return tuple(running.pid for running in self._running)
+        return self.launched.processes
 
     @property
     def address(self) -> str:
         """Where the driver answers."""
-        return f"127.0.0.1:{self._port}"
+        return self.launched.address
 
     def cpu(self) -> float:
         """Seconds of processor time of the worker and its slots."""
@@ -82,35 +151,12 @@ class Deployed(System):
 
     def driver_cpu(self) -> float:
         """The same of the driver."""
-        return processes.cpu(self._running[0].pid)
+        return processes.cpu(self.all_processes[0])
 
     def settle(self) -> None:
-        """Wait until the driver says that every partition has an owner that works."""
-        patience = time.monotonic() + systems.PATIENCE
-        while not self._ready():
-            self.look()
-            time.sleep(systems.LOOK)
-            if time.monotonic() > patience:
-                message = f"{self.run} is not ready after {systems.PATIENCE:.0f} s:\n{self._running[0].log_tail()}"
-                raise EndedError(message)
+        """Wait until every partition has an owner that works."""
+        self.launched.settle()
 
     def look(self) -> None:
         """Raise if one has ended."""
-        for running in self._running:
-            if not running.running():
-                message = f"a process of {self.run} ended with {running.exit_code()}:\n{running.log_tail()}"
-                raise EndedError(message)
-
-    def _start(self, module: str, *arguments: str) -> None:
-        log = self._folder / f"{module}.log"
-        command = [sys.executable, "-m", module, *arguments]
-        # What a Spark that is killed leaves behind is removed with the folder.
-        environment = dict.fromkeys(("TMPDIR", "SPARK_LOCAL_DIRS"), str(self._folder))
-        self._running.append(Process(command, log, folder=self._folder, environment=environment))
-
-    def _ready(self) -> bool:
-        try:
-            with urllib.request.urlopen(f"http://{self.address}/readyz", timeout=2) as answer:
-                return bool(answer.status == 200)
-        except (urllib.error.URLError, OSError):
-            return False
+        self.launched.look()

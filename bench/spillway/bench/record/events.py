@@ -18,6 +18,7 @@ USERS = 996
 PAYLOAD = 100  # bytes, of which the time takes 13
 VOCABULARY, LINE = 10_000, 99  # words, and bytes of a line: 13.6 words on average
 CAMPAIGNS, ADS = 100, 10
+AD_TYPES = (b"banner", b"modal", b"sponsored-search", b"mail", b"mobile")
 START_MS = 1_760_000_000_000  # event times of what is not sent by a schedule: one event per millisecond
 WINDOW_MS = 10_000
 ZIPF = 1.2
@@ -191,13 +192,14 @@ def seen() -> Iterator[View]:
 
 def ads() -> Iterator[Event]:
     """Events of the Yahoo benchmark: seven fields, about 250 bytes, event time in milliseconds."""
-    for number, event in enumerate(seen()):
-        yield Event(
-            b'{"user_id": "user-%031d", "page_id": "page-%031d", "ad_id": "%b", "ad_type": "banner", '
-            b'"event_type": "%b", "event_time": '
-            % (number % 100, number % 101, ad(event.ad).encode(), event.kind.encode()),
-            b', "ip_address": "1.2.3.4"}',
-        )
+    return (ad_event(number, view) for number, view in enumerate(seen()))
+
+
+def ad_event(number: int, view: View) -> Event:
+    """One of them; users, pages and types of ads come in turn, and decide about nothing."""
+    head = b'{"user_id": "user-%031d", "page_id": "page-%031d", "ad_id": "%b", "ad_type": "%b", "event_type": "%b", '
+    named = (number % 100, number % 101, ad(view.ad).encode(), AD_TYPES[number % 5], view.kind.encode())
+    return Event(head % named + b'"event_time": ', b', "ip_address": "1.2.3.4"}')
 
 
 def counted(count: int) -> dict[str, int]:

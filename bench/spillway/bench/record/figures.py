@@ -112,6 +112,8 @@ def of(
     """A figure of measured values; reached if its median keeps the bound that it should keep."""
     found = spread(values)
     wanted = f"≤ {most:g}" if most is not None else f"≥ {least:g}" if least is not None else ""
+    if most is not None and least is not None:
+        wanted = f"{least:g} to {most:g}"
     kept = (most is None or found.median <= most) and (least is None or found.median >= least)
     verdict = Verdict.SHOWN if not wanted else Verdict.REACHED if kept else Verdict.MISSED
     return Figure(

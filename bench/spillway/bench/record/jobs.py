@@ -164,6 +164,11 @@ WORDS = Case(_WORDS, "lines", {"words": ("words",), "counts": ("counts",)})
 YSB = Case(_YSB, "ads", {"views": ("views", "fields", "joined"), "counts": ("counts",)})
 
 
+def topics(source: str, streams: Sequence[str]) -> list[str]:
+    """The topics of streams: one alone has the name that is given, of several each its own behind it."""
+    return [source] if len(streams) == 1 else [f"{source}.{name}" for name in streams]
+
+
 def job(
     case: Case,
     bootstrap: str,
@@ -175,10 +180,11 @@ def job(
     bound: str = "50ms",
     policy: Mapping[str, Any] = MappingProxyType({}),
 ) -> StreamJob:
-    """An accepted job that reads `source`, and writes topics of this run alone: nothing is left over of another one."""
+    """An accepted job that reads topics of `source`, and writes topics of this run alone: none is left of another."""
     spec: dict[str, Any] = yaml.safe_load(case.text)
-    for stream in spec["streams"]:
-        stream["topic"] = source
+    names = [stream["name"] for stream in spec["streams"]]
+    for stream, topic in zip(spec["streams"], topics(source, names), strict=True):
+        stream["topic"] = topic
     for part in (*spec.get("tables", ()), *spec["outputs"]):
         part["topic"] = f"{run}.{part['topic']}"
     document = {

@@ -128,10 +128,18 @@ class Watch:
 
     def ends(self) -> list[int]:
         """The offset behind the last message of each partition."""
-        return [
-            (self._consumer.get_watermark_offsets(part, timeout=PATIENCE, cached=False) or (0, 0))[1]
-            for part in self._parts
-        ]
+        return [self._end(part) for part in self._parts]
+
+    def _end(self, part: TopicPartition) -> int:
+        """Of one partition; a broker that is short of time may say for a while that it is not in charge."""
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            try:
+                return (self._consumer.get_watermark_offsets(part, timeout=PATIENCE, cached=False) or (0, 0))[1]
+            except KafkaException as error:
+                if not error.args[0].retriable() or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.05)
 
     def close(self) -> None:
         """Look no more."""

@@ -2,42 +2,30 @@
 
 The same topics, the same bytes, the same results, one process that works each, on the same broker, in turn. What is
 compared is processor time for each record, from a topic that is full, and latency at a moderate rate on an open loop.
-An output that isn't right has no figure. How each system is set is said in `adapters`.
+An output that isn't right has no figure. How each system is set is said in `engines.adapters`.
 
-They are optional: they live in an environment of their own, `~/.cache/spillway/peers`, made by
-
-    uv venv --python 3.11 ~/.cache/spillway/peers
-    uv pip install --python ~/.cache/spillway/peers/bin/python bytewax==0.21.1 quixstreams==3.28.1 orjson
-
-(What they need can't be locked together with ours: Quix Streams wants an older confluent-kafka.)
+They are optional, and live in an environment of their own: docs/how-to/benchmark.md says how it is made.
 """
 
 from __future__ import annotations
 
 import concurrent.futures
 import dataclasses
-import json
 import multiprocessing
 import os
-import shutil
-import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
+from spillway.bench.engines import others
 from spillway.bench.record import drains, events, figures, jobs, logs, systems, verify
 from spillway.bench.record.drains import Subject
 from spillway.bench.record.figures import Figure
 from spillway.bench.record.jobs import Case
 from spillway.bench.record.schedule import Lateness, Schedule
 
-PYTHON = Path.home() / ".cache/spillway/peers/bin/python"
-ADAPTERS = Path(__file__).with_name("adapters")
-OURS, PEERS = "spillway", ("bytewax", "quix")
-FILES = {"bytewax": "wax.py", "quix": "quix.py"}
-TIMES = {"bytewax": 3.0, "quix": 5.0}  # so many times as much has a peer to take
+OURS, PEERS = "spillway", (others.BYTEWAX, others.QUIX)
+TIMES = {others.BYTEWAX: 3.0, others.QUIX: 5.0}  # so many times as much has a peer to take
 FRAME, DEADLINE = 1_000, 0.005
 PACED, SETTLE = 6.0, 3.0  # seconds: of events, and before the first of them
 PACED_ROUNDS = 1  # latencies are no ratio, and most of the time would go into waiting for events that are due
@@ -73,47 +61,24 @@ class MissingError(Exception):
     """The peers are not installed."""
 
 
-class Peer:
-    """Another system at work."""
+class Peer(others.Program):
+    """Another system at work, as a drain wants it."""
 
-    def __init__(self, name: str, work: Work, bootstrap: str, source: str) -> None:
-        self.source, self.output = source, systems.created_one(bootstrap)
-        self._folder = Path(tempfile.mkdtemp(prefix="spillway-peer-"))
-        (self._folder / "campaigns.json").write_text(json.dumps(events.campaigns()))
-        self._log = self._folder / "log"
-        run = systems.run_name()
-        command = [PYTHON, ADAPTERS / FILES[name], bootstrap, source, self.output, run, work.name, self._folder]
-        with self._log.open("wb") as log:
-            self._process = subprocess.Popen(  # noqa: S603 - a program of ours with arguments of ours
-                [str(part) for part in command], stdout=log, stderr=log, cwd=self._folder
-            )
-
-    def __enter__(self) -> Peer:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._process.kill()
-        self._process.wait()
-        shutil.rmtree(self._folder, ignore_errors=True)
+    @property
+    def source(self) -> str:
+        """The topic that it reads."""
+        return self.sources[0]
 
     @property
     def processes(self) -> tuple[int, ...]:
         """Its process."""
-        return (self._process.pid,)
-
-    def look(self) -> None:
-        """Raise if it has ended."""
-        if self._process.poll() is not None:
-            end = self._log.read_text(errors="replace")[-2000:]
-            message = f"process {self._process.pid} ended with {self._process.returncode}:\n{end}"
-            raise systems.EndedError(message)
+        return tuple(self.parts.values())
 
 
 def main(seconds: float, rounds: int, done: Callable[[str], None]) -> list[Figure]:
     """All comparisons: processor time and latency, each system in turn."""
-    if not PYTHON.exists():
-        message = f"there is no {PYTHON}: see the top of {__file__} for how to make it"
-        raise MissingError(message)
+    if why := next(filter(None, (others.PORTS[name].problem() for name in PEERS)), ""):
+        raise MissingError(why)
     found: list[Figure] = []
     for work in WORKS:
         micros: dict[str, list[float]] = {name: [] for name in (OURS, *PEERS)}
@@ -161,7 +126,7 @@ def _started(name: str, work: Work, bootstrap: str) -> Iterator[Subject]:
         with systems.System(work.case, bootstrap, source, frame=FRAME, deadline=DEADLINE) as system:
             yield system
     else:
-        with Peer(name, work, bootstrap, source) as peer:
+        with Peer(name, work.name, bootstrap, [source]) as peer:
             yield peer
 
 

@@ -161,7 +161,7 @@ class Resizable(Deployed):
 
     def __enter__(self) -> Resizable:
         super().__enter__()
-        self._client = Driver(f"127.0.0.1:{self._port}")
+        self._client = Driver(self.address)
         self._leaving: list[Process] = []
         self.moves: dict[tuple[float, str], Move] = {}
         self.resize(1)
@@ -179,22 +179,22 @@ class Resizable(Deployed):
         found = self._answer(self._client.observation)
         self.moves.update({(move.at, move.partition): move for move in found.moves})
         held = local.held(found.slots)
-        while len(self._running) > 1 + self._granted and not held.get(len(self._running) - 2):
-            self._leaving.append(self._running.pop())
+        running = self.launched.running
+        while len(running) > 1 + self._granted and not held.get(len(running) - 2):
+            self._leaving.append(running.pop())
             self._leaving[-1].ask_to_end()
         return found
 
     def resize(self, workers: int) -> None:
         """Start those that are missing, then grant so many."""
-        common = ["--job", str(self._folder / "job.json"), "--code", str(jobs.CODE)]
-        for number in range(len(self._running) - 1, workers):
-            self._start("spillway.runtime.worker", *common, "--worker", str(number))
+        for number in range(len(self.launched.running) - 1, workers):
+            self.launched.employ(number)
         self._granted = workers
         self._answer(lambda: self._client.grant(workers))
 
     def change(self, replaced: Mapping[str, str]) -> None:
         """Write the manifest again, with other text in some places."""
-        manifest = self._folder / "job.json"
+        manifest = self.launched.manifest
         text = manifest.read_text()
         for old, new in replaced.items():
             text = text.replace(old, new)

@@ -53,6 +53,13 @@ def created(bootstrap: str, *names: str, appended: bool = True) -> None:
     admin.create(client, [Topic(name, logs.PARTITIONS, settings) for name in names])
 
 
+def created_sources(bootstrap: str, *names: str) -> None:
+    """Topics whose messages have the time at which they were due, and are kept, however long ago that was."""
+    client = clients.admin(clients.Access(kafka.Kafka(bootstrap_servers=(bootstrap,))))
+    settings = {**stamped(appended=False), "retention.ms": "-1"}
+    admin.create(client, [Topic(name, logs.PARTITIONS, settings) for name in names])
+
+
 def stamped(*, appended: bool) -> Mapping[str, str]:
     """The setting of a topic for what its timestamps are."""
     return {"message.timestamp.type": "LogAppendTime" if appended else "CreateTime"}

@@ -21,7 +21,7 @@ from spillway.bench.verifier.expectation import Expected
 from spillway.bench.verifier.messages import Content, Found, Wanted
 from spillway.bench.verifier.records import Record
 from spillway.bench.verifier.tally import Tally
-from spillway.bench.verifier.verdict import Kind, OutputVerdict
+from spillway.bench.verifier.verdict import Kind, OutputVerdict, Sample
 
 # Pairs of a stray message and a missing one that are looked at: without keys each is compared with each.
 _COMPARED = 200
@@ -29,7 +29,7 @@ _COMPARED = 200
 Name = tuple[str | None, Content]
 
 
-def judge(expected: Expected, records: Sequence[Record]) -> tuple[OutputVerdict, list[float]]:
+def judge(expected: Expected, records: Sequence[Record]) -> tuple[OutputVerdict, list[Sample]]:
     """Compare what has to be there with what is."""
     tally = Tally(expected)
     wanted = messages.wanted(expected)

@@ -17,11 +17,11 @@ from spillway.bench.verifier.expectation import Expected
 from spillway.bench.verifier.messages import Found, Wanted
 from spillway.bench.verifier.records import Record
 from spillway.bench.verifier.tally import Tally
-from spillway.bench.verifier.verdict import Kind, OutputVerdict
+from spillway.bench.verifier.verdict import Kind, OutputVerdict, Sample
 from spillway.model import types
 
 
-def judge(expected: Expected, records: Sequence[Record]) -> tuple[OutputVerdict, list[float]]:
+def judge(expected: Expected, records: Sequence[Record]) -> tuple[OutputVerdict, list[Sample]]:
     """Compare the table with what a reader of its changelog has."""
     tally, wanted, found = _read(expected, records)
     nameless = any(one.key is None for one in wanted) and bool(expected.key)
@@ -48,7 +48,7 @@ def judge(expected: Expected, records: Sequence[Record]) -> tuple[OutputVerdict,
     return tally.verdict(sum(not one.row.maybe for one in wanted), len(found))
 
 
-def judge_updates(expected: Expected, records: Sequence[Record]) -> tuple[OutputVerdict, list[float]]:
+def judge_updates(expected: Expected, records: Sequence[Record]) -> tuple[OutputVerdict, list[Sample]]:
     """Compare the rows with the newest appended message of each."""
     tally, wanted, found = _read(expected, records)
     kinds = [column.type.kind for column in expected.relation.schema]

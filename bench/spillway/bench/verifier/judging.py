@@ -10,7 +10,7 @@ from spillway.bench.verifier import appends, changelogs, expectation
 from spillway.bench.verifier.expectation import Expected
 from spillway.bench.verifier.records import Record, Topics
 from spillway.bench.verifier.relations import Assumptions, UnverifiableError
-from spillway.bench.verifier.verdict import Latency, OutputVerdict, Verdict
+from spillway.bench.verifier.verdict import Latency, OutputVerdict, Sample, Verdict
 from spillway.model.execution import Delivery
 from spillway.model.kafka import OutputMode
 from spillway.model.streamjob import Spec
@@ -23,23 +23,36 @@ def judge(
     spec: Spec, sources: Topics, outputs: Topics, assumed: Assumptions | None = None, code: Path | None = None
 ) -> Verdict:
     """The verdict on a job that has read these records and written those; both by topic."""
+    return sampled(spec, sources, outputs, assumed, code)[0]
+
+
+def sampled(
+    spec: Spec, sources: Topics, outputs: Topics, assumed: Assumptions | None = None, code: Path | None = None
+) -> tuple[Verdict, list[Sample]]:
+    """The same, and how long each result took that could be related to a record."""
     assumed = assumed or Assumptions()
     delivery = spec.execution.delivery
     read = [stream.topic for stream in spec.streams] + [table.topic for table in spec.tables]
     records_in = sum(len(sources.get(topic, ())) for topic in read)
     if not any(sources.get(stream.topic) for stream in spec.streams):
-        return Verdict(False, "no stream has any record", delivery)
+        return Verdict(False, "no stream has any record", delivery), []
     try:
         expected = expectation.expected(spec, sources, assumed, code)
     except UnverifiableError as error:
-        return Verdict(False, str(error), delivery, records_in=records_in)
-    return compare(expected, outputs, delivery, records_in, assumed)
+        return Verdict(False, str(error), delivery, records_in=records_in), []
+    return _compared(expected, outputs, delivery, records_in, assumed)
 
 
 def compare(
     expected: Sequence[Expected], outputs: Topics, delivery: Delivery, records_in: int, assumed: Assumptions
 ) -> Verdict:
     """The verdict on outputs of which it is known what they have to hold."""
+    return _compared(expected, outputs, delivery, records_in, assumed)[0]
+
+
+def _compared(
+    expected: Sequence[Expected], outputs: Topics, delivery: Delivery, records_in: int, assumed: Assumptions
+) -> tuple[Verdict, list[Sample]]:
     once = delivery is Delivery.EXACTLY_ONCE
     judged = [_output(one, outputs.get(one.output.topic, ()), once) for one in expected]
     found = [verdict for verdict, _ in judged]
@@ -50,7 +63,8 @@ def compare(
     void = ""
     if all(verdict.open for verdict in found):
         void = f"nothing can be said of any output: {found[0].open}"
-    return Verdict(
+    samples = list(itertools.chain(*(some for _, some in judged)))
+    verdict = Verdict(
         right=not void and not (lost or reordered or wrong or (duplicated and once)),
         void=void,
         delivery=delivery,
@@ -62,13 +76,14 @@ def compare(
         reordered=reordered,
         wrong=wrong,
         undetermined=undetermined,
-        latency=Latency.of(list(itertools.chain(*(samples for _, samples in judged)))),
+        latency=Latency.of([sample.took for sample in samples]),
         outputs=tuple(found),
         assumed=_words(assumed),
     )
+    return verdict, samples
 
 
-def _output(expected: Expected, found: Sequence[Record], once: bool) -> tuple[OutputVerdict, list[float]]:
+def _output(expected: Expected, found: Sequence[Record], once: bool) -> tuple[OutputVerdict, list[Sample]]:
     if expected.relation.open:
         open_verdict = OutputVerdict(expected.output.name, expected.mode, found=len(found), open=expected.relation.open)
         return open_verdict, []

@@ -7,7 +7,7 @@ import collections
 from spillway.bench.verifier import messages
 from spillway.bench.verifier.expectation import Expected
 from spillway.bench.verifier.messages import Found, Wanted
-from spillway.bench.verifier.verdict import EXAMPLES, Example, Kind, Latency, OutputVerdict
+from spillway.bench.verifier.verdict import EXAMPLES, Example, Kind, Latency, OutputVerdict, Sample
 
 
 class Tally:
@@ -19,7 +19,7 @@ class Tally:
         self._counts: collections.Counter[Kind] = collections.Counter()
         self._examples: list[Example] = []
         self.undetermined = 0
-        self.samples: list[float] = []
+        self.samples: list[Sample] = []
 
     def add(self, kind: Kind, why: str, wanted: Wanted | None = None, found: Found | None = None) -> None:
         """One more."""
@@ -47,9 +47,9 @@ class Tally:
         """A result came: how long it took; clocks of producers may say that it came before its record."""
         took = found.record.time - wanted.row.appended
         if took >= 0:
-            self.samples.append(float(took))
+            self.samples.append(Sample(wanted.row.appended, float(took)))
 
-    def verdict(self, expected: int, found: int) -> tuple[OutputVerdict, list[float]]:
+    def verdict(self, expected: int, found: int) -> tuple[OutputVerdict, list[Sample]]:
         """All together."""
         output = self._expected.output
         verdict = OutputVerdict(
@@ -63,6 +63,6 @@ class Tally:
             wrong=self._counts[Kind.WRONG],
             undetermined=self.undetermined,
             examples=tuple(self._examples),
-            latency=Latency.of(self.samples),
+            latency=Latency.of([sample.took for sample in self.samples]),
         )
         return verdict, self.samples

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 # Of each kind and output: enough to see what they have in common, and few enough to read.
 EXAMPLES = 5
@@ -38,6 +38,13 @@ class Example:
     partition: int | None
     offset: int | None
     why: str
+
+
+class Sample(NamedTuple):
+    """How long a result took: milliseconds since `appended`, the time of the last record that it needed."""
+
+    appended: int
+    took: float
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

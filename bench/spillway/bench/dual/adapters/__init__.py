@@ -1,1 +1,0 @@
-"""The same jobs for Spark Structured Streaming: a program of its own that imports nothing of ours."""

@@ -1,0 +1,1 @@
+"""What `spillway bench` is asked, and what it keeps and prints."""
