@@ -57,8 +57,15 @@ def test_a_capacity_is_what_is_done_at_the_first_load_that_is_too_much() -> None
     while (rate := capacity.following(steps)) is not None:
         steps.append(Step(rate, min(rate, able)))
 
-    assert [step.offered for step in steps] == [2_000, 4_000, 8_000, 16_000]
+    assert [step.offered for step in steps] == [2_000, 4_000, 8_000, 16_000, 16_000]
     assert capacity.found(steps) == able
+
+
+def test_a_load_that_is_too_much_once_is_tried_again_and_then_goes_on() -> None:
+    steps = [Step(2_000, 900)]  # something was compiled meanwhile
+    assert capacity.following(steps) == 2_000
+    steps.append(Step(2_000, 2_000))
+    assert capacity.following(steps) == 4_000
 
 
 def test_a_search_ends_though_nothing_is_too_much() -> None:

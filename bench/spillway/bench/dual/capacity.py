@@ -1,8 +1,9 @@
 """How much a system does on an open loop, found by doubling the load until it can't follow.
 
 A drained topic says too much: there nobody sends, and on a small machine whoever sends takes cores too. So the load is
-doubled, step by step, and at the first one that is too much, what got done in it is what can be done: records per
-second, counted from outside, while as many come as make a queue.
+doubled, step by step, up to one that is too much, twice: the first time something may just have been compiled, or
+planned anew. The most that got done in any step is what can be done: records per second, counted from outside, while as
+many come as make a queue.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from spillway.bench.workloads.work import Floats
 FIRST = 2_000.0  # records per second of the first step
 STEP, SKIPPED = 3.0, 1.0  # seconds of a step, and of its beginning that don't count
 BEHIND = 0.9  # of what came: whoever does less can't follow
-MOST = 10  # steps
+MOST = 14  # steps
 BEFORE = 0.5  # seconds until the first message of a step is due
 
 
@@ -41,10 +42,13 @@ class Step:
 
 
 def following(steps: list[Step]) -> float | None:
-    """The load of the next step; None if the last one was too much, or there were enough."""
+    """The load of the next step; None if the last one was too much twice, or there were enough."""
     if not steps:
         return FIRST
-    return None if steps[-1].is_too_much or len(steps) >= MOST else steps[-1].offered * 2
+    last = steps[-1].offered
+    if len(steps) >= MOST or (steps[-1].is_too_much and [step.offered for step in steps].count(last) > 1):
+        return None
+    return last if steps[-1].is_too_much else last * 2
 
 
 def found(steps: list[Step]) -> float:
