@@ -74,11 +74,12 @@ def test_a_slot_with_a_tenth_of_a_core_is_not_planned_as_a_whole_one(broker: Bro
 
 
 def test_what_a_throttled_slot_does_without_a_queue_it_can_do(broker: Broker, tmp_path: Path) -> None:
-    with _running(broker, "throttled-few", tmp_path) as (job, slot), throttled.to(0.3, slot):
-        with _fed(job, "throttled-few-lines", FEW, tmp_path):
-            job.until(lambda: (job.told.rate_in or 0.0) > FEW / 2)
-            deadline = time.monotonic() + 20
-            while time.monotonic() < deadline:
-                time.sleep(1)
-            assert job.client.capacities("words")["P_D"] >= FEW, job.client.deciding()
-            assert job.told.recommended.slots == 1, job.told.recommended.sentence
+    with (
+        _running(broker, "throttled-few", tmp_path) as (job, slot),
+        throttled.to(0.3, slot),
+        _fed(job, "throttled-few-lines", FEW, tmp_path),
+    ):
+        job.until(lambda: (job.told.rate_in or 0.0) > FEW / 2)
+        time.sleep(20)
+        assert job.client.capacities("words")["P_D"] >= FEW, job.client.deciding()
+        assert job.told.recommended.slots == 1, job.told.recommended.sentence
