@@ -17,6 +17,7 @@ import msgspec
 import pytest
 import yaml
 
+import chaos
 import fake_driver
 import managed
 import observations
@@ -230,13 +231,19 @@ def test_a_job_that_is_deleted_comes_to_rest_before_its_pods_are_ended(place: Na
     time.sleep(1.5)  # some looks
     assert place.children().keys() == managed.WHOLE
 
-    driver.seen = told(place, workers=1, granted=0)
+    driver.seen = told(place, workers=1, granted=0, slots=())
     until("it is gone", lambda: place.job() is None, 5)
     assert place.children() == {}
 
 
 @pytest.mark.usefixtures("at_work")
-@pytest.mark.parametrize("hangs", [True, False], ids=["hangs", "is silent"])
+@pytest.mark.parametrize(
+    "hangs",
+    [
+        pytest.param(True, id="hangs", marks=[pytest.mark.chaos, pytest.mark.skipif(not chaos.LONG, reason="20 s")]),
+        pytest.param(False, id="is silent"),
+    ],
+)
 def test_a_driver_can_not_keep_a_job_from_ending(place: Namespace, driver: FakeDriver, *, hangs: bool) -> None:
     if not hangs:
         driver.seen = msgspec.structs.replace(driver.seen, job="another/job")  # nothing that could be believed

@@ -167,5 +167,10 @@ def _without(live: Any, before: Any, new: Any) -> Any:
 
 def _selected(found: Object, selector: str) -> bool:
     labels = found["metadata"].get("labels") or {}
-    terms = [term.partition("=") for term in selector.split(",") if term]
-    return all(labels.get(key) == value if equals else key in labels for key, equals, value in terms)
+    return all(_holds(labels, *term.partition("=")) for term in selector.split(",") if term)
+
+
+def _holds(labels: dict[str, str], key: str, equals: str, value: str) -> bool:
+    if key.startswith("!"):
+        return key[1:] not in labels
+    return labels.get(key) == value if equals else key in labels

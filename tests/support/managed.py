@@ -203,6 +203,7 @@ class Manager:
         command = [
             sys.executable, "-m", "spillway.manager", "--image", IMAGE, "--namespace", namespace, "--lease-namespace",
             namespace, "--host", "127.0.0.1", "--port", str(self.port), "--lease-seconds", "6", "--refresh", "2",
+            "--kafka-patience", "0.5",  # nobody listens there
             *arguments,
         ]  # fmt: skip
         # The name of a pod: whoever is started again under it takes up the lease without waiting.

@@ -19,6 +19,7 @@ from spillway.manager.manifests import children
 from spillway.manager.manifests.parts import Built, Manifest, Settings
 from spillway.manager.observing import Observer
 from spillway.manager.state import State
+from spillway.manager.vacancies import Vacancies
 from spillway.manager.world import Job, World
 
 _log = logging.getLogger(__name__)
@@ -39,6 +40,7 @@ class Applier:
     ) -> None:
         self._cluster, self._world, self._drivers, self._observer = cluster, world, drivers, observer
         self._settings = settings
+        self._vacancies = Vacancies(cluster)
 
     async def apply(self, job: Job, decision: Decision, state: State) -> None:
         """Do it. Raises ClusterError; what a person has to mend is kept for the next look instead."""
@@ -99,7 +101,7 @@ class Applier:
         """One child; why it was refused, if it was."""
         kind, known = kinds.OF_NAME[key[0]], self._world.of(job)
         there = known.children.get(key)
-        if there is None:
+        if there is None and not await self._vacancies.free(kind, job[0], key[1]):
             # Nobody has told of it, and it may be there all the same, without our labels: a name is no claim.
             there = await self._observer.look(job, key)
             if there is not None and (there.owner != state.uid or there.leaving):

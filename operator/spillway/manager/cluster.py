@@ -7,13 +7,13 @@ apply: what we wrote once and leave out the next time goes, and what others writ
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import urllib.parse
 from collections.abc import AsyncIterator, Callable, Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import aiohttp
+import msgspec
 from kubernetes.aio import config
 from kubernetes.aio.client import ApiClient, Configuration
 
@@ -29,6 +29,7 @@ from spillway.manager.errors import (
 from spillway.manager.kinds import Kind
 
 Object = dict[str, Any]
+T = TypeVar("T")
 
 FIELD_MANAGER = "spillway"
 # Seconds for one request. The API server itself gives up on most after 60 and on an etcd that hangs after 10; longer,
@@ -44,6 +45,30 @@ APPLY = "application/apply-patch+yaml"
 MERGE = "application/merge-patch+json"
 JSON = "application/json"
 METADATA = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+
+
+class Metadata(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """What is looked at of an object's metadata. Who wrote which field is most of them, and is passed over."""
+
+    name: str
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    generation: int = 0
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
+    owner_references: tuple[dict[str, Any], ...] | None = None
+    finalizers: tuple[str, ...] | None = None
+    deletion_timestamp: str | None = None
+
+
+class _Item(msgspec.Struct, frozen=True):
+    metadata: Metadata
+
+
+class _Page(msgspec.Struct, frozen=True):
+    metadata: dict[str, Any] = {}
+    items: tuple[_Item, ...] | None = ()
 
 
 class Cluster(Protocol):
@@ -118,10 +143,17 @@ class ApiServer:
         """All objects, page by page."""
         asked = {"limit": str(PAGE), "labelSelector": selector, "fieldSelector": fields}
         while True:
-            found = await self._ask("GET", kind, kind.path(namespace), asked, accept=METADATA if metadata else JSON)
-            for item in found.get("items") or ():
-                yield item
-            asked["continue"] = found["metadata"].get("continue", "")
+            text = await self._read("GET", kind, kind.path(namespace), asked, accept=METADATA if metadata else JSON)
+            if metadata:
+                page = _decoded(text, _Page)
+                for item in page.items or ():
+                    yield {"metadata": msgspec.to_builtins(item.metadata)}
+                asked["continue"] = page.metadata.get("continue", "")
+            else:
+                found = _decoded(text, Object)
+                for item in found.get("items") or ():
+                    yield item
+                asked["continue"] = found["metadata"].get("continue", "")
             if not asked["continue"]:
                 return
 
@@ -166,9 +198,21 @@ class ApiServer:
         asked: Mapping[str, str] | None = None,
         body: Object | None = None,
         content: str = JSON,
+    ) -> Object:
+        return _decoded(await self._read(method, kind, path, asked, body, content), Object)
+
+    async def _read(
+        self,
+        method: str,
+        kind: Kind,
+        path: str,
+        asked: Mapping[str, str] | None = None,
+        body: Object | None = None,
+        content: str = JSON,
         *,
         accept: str = JSON,
-    ) -> Object:
+    ) -> bytes:
+        """What a good answer says; of any other, the error that it is."""
         query = urllib.parse.urlencode({name: value for name, value in (asked or {}).items() if value})
         status = 0
         try:
@@ -177,7 +221,9 @@ class ApiServer:
             status, text, found = await self.send(method, where, body, headers)
         finally:
             self._told(method, kind.plural, status)
-        return answered(status, text, f"{method} {path}", found)
+        if not 200 <= status < 300:
+            raise refused(status, text, f"{method} {path}", found)
+        return text
 
     async def send(
         self,
@@ -213,18 +259,23 @@ _ERRORS: Mapping[int, type[ClusterError]] = {
 }
 
 
-def answered(status: int, text: bytes, asked: str, headers: Mapping[str, str]) -> Object:
-    """The body of a good answer; of any other, the error that it is."""
+def _decoded(text: bytes, kind: type[T]) -> T:
     try:
-        found = json.loads(text)
-    except ValueError:
+        return msgspec.json.decode(text, type=kind)
+    except msgspec.DecodeError as error:
+        message = f"the API server answers with something else than was asked for: {error}"
+        raise UnreachableError(message) from error
+
+
+def refused(status: int, text: bytes, asked: str, headers: Mapping[str, str]) -> ClusterError:
+    """The error that an answer is."""
+    try:
+        found = msgspec.json.decode(text)
+    except msgspec.DecodeError:
         found = {}
-    if not isinstance(found, dict):
-        found = {}
-    if 200 <= status < 300:
-        return found
-    message = str(found.get("message") or f"{asked} was answered with {status}")
+    said = found.get("message") if isinstance(found, dict) else ""
+    message = str(said or f"{asked} was answered with {status}")
     if status == 429:
         after = headers.get("Retry-After", "1")
-        raise TooManyError(message, float(after) if after.isdigit() else 1.0)
-    raise _ERRORS.get(status, UnreachableError)(message)
+        return TooManyError(message, float(after) if after.isdigit() else 1.0)
+    return _ERRORS.get(status, UnreachableError)(message)

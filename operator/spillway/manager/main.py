@@ -11,7 +11,7 @@ import socket
 import uuid
 from collections.abc import Sequence
 
-from spillway.manager import drivers, lease, logs, process
+from spillway.manager import drivers, lease, logs, process, topics
 from spillway.manager.errors import LostError
 from spillway.manager.manifests.parts import PORT, Settings
 from spillway.manager.process import Options
@@ -65,6 +65,7 @@ def _options(given: argparse.Namespace) -> Options:
         host=given.host,
         port=given.port,
         refresh=given.refresh,
+        kafka_patience=given.kafka_patience,
         address=address,
     )
 
@@ -115,6 +116,13 @@ def _parser() -> argparse.ArgumentParser:
         default=REFRESH,
         metavar="S",
         help="seconds between two looks at everything, for what no watch tells (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--kafka-patience",
+        type=float,
+        default=topics.PATIENCE,
+        metavar="S",
+        help="seconds until brokers that say nothing count as silent (default: %(default)s)",
     )
     parser.add_argument(
         "--driver-address",

@@ -45,6 +45,7 @@ class Options:
         identity: of this process among those that want the lease.
         host, port: where it answers HTTP.
         refresh: seconds between two looks at everything.
+        kafka_patience: seconds until brokers that say nothing count as silent.
         address: where drivers answer.
     """
 
@@ -57,6 +58,7 @@ class Options:
     host: str
     port: int
     refresh: float
+    kafka_patience: float
     address: Address = in_cluster
 
 
@@ -119,7 +121,7 @@ class Process:
         settings = dataclasses.replace(self._options.settings, pod_monitors=pod_monitors)
         world = self._world
         world.know_pod_monitors(pod_monitors)
-        topics = Topics(self._cluster, world.notice)
+        topics = Topics(self._cluster, world.notice, self._options.kafka_patience)
         recorder = Recorder(self._cluster, clock, self._options.identity)
         observer = Observer(self._cluster, world, self._drivers, topics, clock)
         applier = Applier(self._cluster, world, self._drivers, observer, settings)

@@ -101,9 +101,14 @@ class Topics:
     """Looks at all Kafka clusters that jobs name."""
 
     def __init__(
-        self, cluster: Cluster, wake: Callable[[Job], None], clock: Callable[[], float] = time.monotonic
+        self,
+        cluster: Cluster,
+        wake: Callable[[Job], None],
+        patience: float = PATIENCE,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._cluster, self._wake, self._clock = cluster, wake, clock
+        """Brokers that say nothing for `patience` seconds count as silent."""
+        self._cluster, self._wake, self._patience, self._clock = cluster, wake, patience, clock
         self._looks: dict[_Where, _Look] = {}
         self._turns = asyncio.Semaphore(AT_ONCE)
 
@@ -136,7 +141,7 @@ class Topics:
         where, prefix = _Where.of(job), Names.of(job).prefix
         async with self._turns:
             secret = await self._secret(where)
-            return await asyncio.to_thread(_delete, where, secret, prefix)
+            return await asyncio.to_thread(_delete, where, secret, prefix, self._patience)
 
     async def stop(self) -> None:
         """Wait for no look any more."""
@@ -151,7 +156,8 @@ class Topics:
         try:
             async with self._turns:
                 secret = await self._secret(where)
-                look.partitions = await asyncio.to_thread(_partitions, where, secret, sorted(look.names))
+                names = sorted(look.names)
+                look.partitions = await asyncio.to_thread(_partitions, where, secret, names, self._patience)
                 look.reach, look.problem = Reach.REACHED, ""
         except KafkaUnreachableError as error:
             look.reach, look.problem = error.reach, str(error)
@@ -185,13 +191,13 @@ class Topics:
 
 
 @contextlib.contextmanager
-def _admin(where: _Where, secret: Mapping[str, bytes]) -> Iterator[Any]:
+def _admin(where: _Where, secret: Mapping[str, bytes], patience: float) -> Iterator[Any]:
     """A client for one question."""
     settings: dict[str, Any] = {
         "bootstrap_servers": list(where.servers),
         "client_id": "spillway-manager",
-        "bootstrap_timeout_ms": int(PATIENCE * 1000),
-        "request_timeout_ms": int(PATIENCE * 1000),
+        "bootstrap_timeout_ms": int(patience * 1000),
+        "request_timeout_ms": int(patience * 1000),
     }
     servers = ", ".join(where.servers)
     with tempfile.TemporaryDirectory(prefix="spillway-kafka-") as directory:
@@ -239,9 +245,11 @@ def _security(where: _Where, secret: Mapping[str, bytes], directory: Path) -> di
     return found
 
 
-def _partitions(where: _Where, secret: Mapping[str, bytes], wanted: list[str]) -> dict[str, int | None]:
+def _partitions(
+    where: _Where, secret: Mapping[str, bytes], wanted: list[str], patience: float
+) -> dict[str, int | None]:
     """How many each has; None where there is no such topic. Asking makes none."""
-    with _admin(where, secret) as client:
+    with _admin(where, secret, patience) as client:
         found = {
             topic["name"]: len(topic["partitions"])
             for topic in client.describe_topics(wanted)
@@ -250,11 +258,11 @@ def _partitions(where: _Where, secret: Mapping[str, bytes], wanted: list[str]) -
         return {name: found.get(name) for name in wanted}
 
 
-def _delete(where: _Where, secret: Mapping[str, bytes], prefix: str) -> int:
-    with _admin(where, secret) as client:
+def _delete(where: _Where, secret: Mapping[str, bytes], prefix: str, patience: float) -> int:
+    with _admin(where, secret, patience) as client:
         ours = [name for name in client.list_topics() if name.startswith(prefix)]
         if ours:
-            client.delete_topics(ours, timeout_ms=int(PATIENCE * 1000), raise_errors=False)
+            client.delete_topics(ours, timeout_ms=int(patience * 1000), raise_errors=False)
         left = [name for name in client.list_topics() if name.startswith(prefix)]
         if left:
             message = (

@@ -1,8 +1,8 @@
 """What is known of all jobs at once: fed by watches, and put right by a list now and then.
 
 A watch can miss that something went: what was deleted while it was down is never told. So every minute everything is
-listed, once for all jobs, of most kinds only the metadata. Nothing is destroyed by what stands here: who deletes looks
-at the object itself first.
+listed, once for all jobs, and only the metadata: what is of another version than we know is read as a whole. Nothing is
+destroyed by what stands here: who deletes looks at the object itself first.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from spillway.controllers.reconciling import names
 from spillway.controllers.reconciling.observed import Child, Key, Pod, Replicas
 from spillway.manager import kinds, sketches
 from spillway.manager.cluster import Cluster
+from spillway.manager.errors import NotFoundError
 from spillway.manager.kinds import Kind
 
 Job = tuple[str, str]  # namespace and name
@@ -127,16 +128,23 @@ class World:
             if namespace in (None, job[0])
             for name, sketch in self._sketches(job, kind)
         }
-        there = set()
+        there, others = set(), []
+        # What stands in these matters; watches tell of it, so they are seldom of another version than we know.
         whole = kind in (kinds.POD, kinds.STATEFUL_SET)
-        async for found in cluster.all(kind, namespace, names.SELECTOR, metadata=not whole):
+        async for found in cluster.all(kind, namespace, names.SELECTOR, metadata=True):
             if (job := sketches.job_of(found)) is None:
                 continue
             name = found["metadata"]["name"]
             there.add((job, name))
-            self._put(job, kind, found)
-            if self._sketch(job, kind, name) != before.get((job, name)):
-                self.notice(job)
+            if whole and not self._knows(job, kind, found):
+                others.append((job, name))
+            elif not whole:
+                self._take(job, kind, found, before.get((job, name)))
+        for job, name in others:
+            try:
+                self._take(job, kind, await cluster.get(kind, job[0], name), before.get((job, name)))
+            except NotFoundError:
+                there.discard((job, name))
         for (job, name), sketch in before.items():
             # What came while the list was read is not in it, and not the same as before either.
             if (job, name) not in there and self._sketch(job, kind, name) == sketch:
@@ -145,6 +153,16 @@ class World:
                 else:
                     self.lost(job, (kind.name, name))
                 self.notice(job)
+
+    def _take(self, job: Job, kind: Kind, found: Object, before: object) -> None:
+        self._put(job, kind, found)
+        if self._sketch(job, kind, found["metadata"]["name"]) != before:
+            self.notice(job)
+
+    def _knows(self, job: Job, kind: Kind, found: Object) -> bool:
+        """Whether it is known as it is."""
+        metadata = found["metadata"]
+        return self.of(job).versions.get((kind.name, metadata["name"])) == (metadata.get("uid", ""), _ordinal(metadata))
 
     def _put(self, job: Job, kind: Kind, found: Object) -> None:
         known, metadata = self.of(job), found["metadata"]

@@ -69,7 +69,7 @@ class Connection:
             try:
                 status, found, headers = await self._api.send("GET", path, None, None, PATIENCE)
                 if status != 200:
-                    cluster.answered(status, found, f"GET {path}", headers)  # raises
+                    return cluster.refused(status, found, f"GET {path}", headers)
             except ClusterError as error:
                 return error
             return found
