@@ -155,6 +155,13 @@ def test_as_much_is_fed_as_is_done_once_enough_is_in_flight() -> None:
     assert Pilot().fed(0, 1000, 0.1) == 0
 
 
+def test_what_waits_in_frames_is_no_reason_to_feed_less() -> None:
+    """Frames that fill for a second hold more than is done in `PENDING`: fed less and less, nothing would be left."""
+    flying = 1000 * (piloting.PENDING + 1.0)
+    assert Pilot().fed(1000, flying, 0.1) < 200
+    assert Pilot(framed=1.0).fed(1000, flying, 0.1) == pytest.approx(1000)
+
+
 def test_a_moment_without_anything_done_is_not_what_can_be_done() -> None:
     pilot = Pilot(1000.0)
     assert pilot.fed(0.0, 0.0, 0.1) > 1900

@@ -58,17 +58,18 @@ class Load:
                 return
             self._pause()
 
-    def begin(self, deployment: Deployment, took: Mapping[str, float]) -> None:
+    def begin(self, deployment: Deployment, took: Mapping[str, float], framed: float) -> None:
         """Feed until throughput is steady, or until what is asked for has come for long enough.
 
-        `took` is what a record of any head takes of slots, by segment, as far as that was measured.
+        `took` is what a record of any head takes of slots, by segment, as far as that was measured; `framed` are
+        seconds that it may wait in frames on its way.
         """
         self.rest = readings.totals(self._meter.history, self._profiled.segments, time.time())
         self._fed_before, self._asked, self._begun = self._fed(), deployment.rate, True
         self._feed(_first(deployment, took))
         began = time.monotonic()
         self._steers_from = self._steered = began + GRACE
-        self._pilot = Pilot(self._feeds)
+        self._pilot = Pilot(self._feeds, framed)
         samples, reached = list[float](), None
         while (now := time.monotonic()) < began + UNSETTLED:
             while time.monotonic() < now + SAMPLE:

@@ -4,7 +4,7 @@ Nothing holds a source back but what is there to be read, and edges are logs tha
 source runs ahead of all behind it, and its rate says nothing about theirs. So what is in flight is held to what is done
 in `PENDING` seconds, as systems with acknowledgements hold it to a number of records:
 
-    fed per second = T · (1 + (T·PENDING - in flight) / (T·PENDING)),   between 0 and 2·T
+    fed per second = T · (1 + (T·p - in flight) / (T·p)),   between 0 and 2·T,   p = PENDING + what frames wait
 
 with T what gets all the way. As long as less is in flight, more is fed, up to twice as much; once the narrowest
 operator is busy all the time, T is what that does, and no more comes than goes. A load that is asked for is the most
@@ -19,8 +19,8 @@ from __future__ import annotations
 import dataclasses
 import math
 
-# Of work. Reports tell how it was a quarter of a second ago, so with less the narrowest operator would run dry now and
-# then; with more, each deployment takes longer to fill and to empty.
+# Of work, beside what records wait in frames. Reports tell how it was a quarter of a second ago, so with less the
+# narrowest operator would run dry now and then; with more, each deployment takes longer to fill and to empty.
 PENDING = 0.8
 STEEPEST = 2.0
 # Records in flight, and records per second, that are always allowed: else nothing would ever begin.
@@ -34,14 +34,16 @@ class Pilot:
 
     Attributes:
         able: T.
+        framed: seconds that a record may wait in frames on its way; they are no work, and count as in flight.
     """
 
     able: float = 0.0
+    framed: float = 0.0
 
     def fed(self, throughput: float, in_flight: float, seconds: float) -> float:
         """Records per second to feed, so many seconds after the last time."""
         self.able = max(throughput, self.able * math.exp(-seconds / FORGETS))
-        pending = max(self.able * PENDING, FEW)
+        pending = max(self.able * (PENDING + self.framed), FEW)
         return max(self.able, LEAST) * max(0.0, min(STEEPEST, 1 + (pending - in_flight) / pending))
 
 
