@@ -88,7 +88,7 @@ class Load:
         self._pause()
         if self._begun and time.monotonic() >= self._steers_from:
             now = time.monotonic()
-            rate = self._pilot.fed(self.throughput, self.in_flight, now - self._steered)
+            rate = self._pilot.fed(self.throughput, self.in_flight, self.busiest, now - self._steered)
             self._steered = now
             self._feed(rate if self._asked is None else min(rate, self._asked))
 
@@ -98,6 +98,16 @@ class Load:
         history, now = self._meter.history, time.time() - AGO
         new, old = (readings.totals(history, self._profiled.segments, at) for at in (now, now - SPAN))
         return readings.throughput(self._profiled.segments, old, new, self.rest, SPAN)
+
+    @property
+    def busiest(self) -> float:
+        """The share of its time that the busiest slot is, just now."""
+        history, now = self._meter.history, time.time() - AGO
+        new, old = (readings.totals(history, self._profiled.segments, at) for at in (now, now - SPAN))
+        shares = (
+            (busy - old.busy[name].get(life, busy)) / SPAN for name, of in new.busy.items() for life, busy in of.items()
+        )
+        return max(shares, default=0.0)
 
     @property
     def in_flight(self) -> float:
