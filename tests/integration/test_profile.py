@@ -37,7 +37,10 @@ spec:
     - {name: lines, topic: lines, format: raw, columns: "word string"}
   operators:
     - {name: half, input: lines, filter: "word < 'm'"}  # those before m
-    - {name: asked, input: half, python: {function: "service:asked", as: map, returns: "word string"}}
+    - name: asked
+      input: half
+      python: {function: "service:asked", as: map, returns: "word string"}
+      costs: {cpu: 2ms}  # a guess
   outputs:
     - {name: result, input: asked, topic: answers}
 """
@@ -67,24 +70,25 @@ def left(job: Path) -> list[Path]:
 
 def test_a_profile_finds_what_an_operator_takes_and_writes_it_down(job: Path) -> None:
     kept = job.parent / "kept.json"
-    options = ("--rounds", "2", "--seconds", "1.5", "--tasks", "4", "--state", str(kept), "--write", "-o", "json")
+    options = ("--rounds", "2", "--seconds", "1", "--tasks", "4", "--state", str(kept), "--write", "-o", "json")
     with started(job, *options) as process:
         out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, err
     found: dict[str, Any] = json.loads(out)
     cpu = found["costs"]["asked"]["cpu_ns"]["value"]
-    assert cpu == pytest.approx(2_100_000, rel=0.1)
+    assert cpu == pytest.approx(2_100_000, rel=0.2)
     assert found["costs"]["half"]["selectivity"]["value"] == pytest.approx(0.5, abs=0.03)
     full = [one for one in found["rounds"] if one["step"] != "features"]
     assert next(one["step"] for one in found["rounds"]) == "features"
     assert 1 <= len(full) <= 2
     # Three of four slots are for who waits, and each does 480 of these in a second: two heads for one of them.
     assert found["result"]["tasks"] == {"half": 1, "asked": 3}
-    assert found["result"]["throughput"] == pytest.approx(2 * 3 * 476, rel=0.2)
+    assert found["result"]["throughput"] == pytest.approx(2 * 3 * 450, rel=0.25)
     assert found["model"]["mean_error"] < 0.25
     written = job.read_text()
     assert "# Words are asked about" in written
     assert "# those before m" in written
+    assert "# a guess" in written
     operators = {one["name"]: one for one in yaml.safe_load(written)["spec"]["operators"]}
     assert operators["asked"]["costs"]["cpu"] == found["declared"]["asked"]["cpu"]
     assert left(job) == []

@@ -89,6 +89,14 @@ class Profiled:
         """Those that read a topic of the user."""
         return tuple(one for one in self.segments.values() if one.topic)
 
+    @property
+    def depth(self) -> int:
+        """Edges on the longest way."""
+        levels: dict[str, int] = {}
+        for operator in self.application().operators:
+            levels[operator.name] = 1 + max((levels[name] for name in operator.inputs), default=-1)
+        return max(levels.values(), default=0)
+
     def fan_out(self, topic: str) -> int:
         """How many read a topic of the user: a message is a record for each."""
         return sum(one.topic == topic for one in self.heads)

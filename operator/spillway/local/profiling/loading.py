@@ -58,17 +58,18 @@ class Load:
                 return
             self._pause()
 
-    def begin(self, deployment: Deployment, took: Mapping[str, float]) -> None:
+    def begin(self, deployment: Deployment, took: Mapping[str, float], framed: float) -> None:
         """Feed until throughput is steady, or until what is asked for has come for long enough.
 
-        `took` is what a record of any head takes of slots, by segment, as far as that was measured.
+        `took` is what a record of any head takes of slots, by segment, as far as that was measured; `framed` are
+        seconds that it may wait in frames on its way.
         """
         self.rest = readings.totals(self._meter.history, self._profiled.segments, time.time())
         self._fed_before, self._asked, self._begun = self._fed(), deployment.rate, True
         self._feed(_first(deployment, took))
         began = time.monotonic()
         self._steers_from = self._steered = began + GRACE
-        self._pilot = Pilot(self._feeds)
+        self._pilot = Pilot(self._feeds, framed)
         samples, reached = list[float](), None
         while (now := time.monotonic()) < began + UNSETTLED:
             while time.monotonic() < now + SAMPLE:
@@ -87,7 +88,7 @@ class Load:
         self._pause()
         if self._begun and time.monotonic() >= self._steers_from:
             now = time.monotonic()
-            rate = self._pilot.fed(self.throughput, self.in_flight, now - self._steered)
+            rate = self._pilot.fed(self.throughput, self.in_flight, self.busiest, now - self._steered)
             self._steered = now
             self._feed(rate if self._asked is None else min(rate, self._asked))
 
@@ -97,6 +98,16 @@ class Load:
         history, now = self._meter.history, time.time() - AGO
         new, old = (readings.totals(history, self._profiled.segments, at) for at in (now, now - SPAN))
         return readings.throughput(self._profiled.segments, old, new, self.rest, SPAN)
+
+    @property
+    def busiest(self) -> float:
+        """The share of its time that the busiest slot is, just now."""
+        history, now = self._meter.history, time.time() - AGO
+        new, old = (readings.totals(history, self._profiled.segments, at) for at in (now, now - SPAN))
+        shares = (
+            (busy - old.busy[name].get(life, busy)) / SPAN for name, of in new.busy.items() for life, busy in of.items()
+        )
+        return max(shares, default=0.0)
 
     @property
     def in_flight(self) -> float:

@@ -36,7 +36,7 @@ REPORTED = 0.6  # seconds until slots have told of a moment: two reports
 # Frames where nothing is said, and when they leave at the latest: large enough that frames cost next to nothing, and
 # a part of the bound that all edges of a job together don't use up.
 FRAME, DEADLINE, PART = 100, 0.02, 0.05
-FILLS = 0.5  # seconds for frames whose size is what is measured: after that they leave anyway
+FILLS = 0.3  # seconds for frames whose size is what is measured: after that they leave anyway
 MOST_FAIL = 0.05  # of the records of an operator
 # A source topic is read at once and never again.
 _SHORT = {"retention.bytes": str(64 * 2**20), "segment.bytes": str(16 * 2**20)}
@@ -92,9 +92,11 @@ class Local:
         started = self._parts.workers.grow(deployment.total)
         if started:
             self._tell(f"{len(started)} more slot{'s' * (len(started) != 1)}, {running + len(started)} in all")
-        self._direct(deployment)
+        bound = self.profiled.job.spec.latency.bound.seconds
+        deadline = FILLS if deployment.frames else min(DEADLINE, bound * PART)
+        self._direct(deployment, deadline)
         self._shrink(deployment.total)
-        self._load.begin(deployment, self._took)
+        self._load.begin(deployment, self._took, deadline * self.profiled.depth)
 
     def measure(self, seconds: float) -> Measurement | None:
         """What it does for so long; None where nobody told anything."""
@@ -174,10 +176,8 @@ class Local:
 
     # A deployment.
 
-    def _direct(self, deployment: Deployment) -> None:
+    def _direct(self, deployment: Deployment, deadline: float) -> None:
         frames = {name: deployment.frames.get(name, FRAME) for name in deployment.tasks}
-        bound = self.profiled.job.spec.latency.bound.seconds
-        deadline = FILLS if deployment.frames else min(DEADLINE, bound * PART)
         asked = observation.Deployment(observation.VERSION, dict(deployment.tasks), frames, deadline)
         self._parts.client.deploy(asked)
 
