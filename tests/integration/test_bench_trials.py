@@ -17,7 +17,7 @@ from spillway.bench.engines import Maker
 from spillway.bench.record import logs, systems
 from spillway.bench.trials import own
 from spillway.bench.workloads import sessions, words
-from spillway.bench.workloads.work import Key, Numbers, Work
+from spillway.bench.workloads.work import Key, Numbers
 from spillway.cli.main import app
 from spillway.local.broker import Broker
 
@@ -32,30 +32,27 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.timeout(120)
-@pytest.mark.parametrize("work", [sessions.AVERAGES, sessions.PAIRS], ids=lambda work: work.name)
-def test_a_workload_of_the_paper_is_right_and_each_result_has_its_age(broker: Broker, work: Work) -> None:
+def test_a_workload_of_the_paper_is_right_and_each_result_has_its_age(broker: Broker) -> None:
+    work = sessions.AVERAGES
     run = courses.paced(Maker(engines.R, work), broker.bootstrap, [Phase("low", 300.0, 1.5)], patience=60.0)
 
     assert not run.judged.problem
-    assert len(run.judged.latencies) == len(run.judged.dues) > 100
+    assert len(run.judged.latencies) == 2 * 450  # each is in two windows
     assert len(run.ages) > 100
     assert run.used.keys() == {"driver", "worker", "generator"}
 
 
 @pytest.mark.timeout(120)
 def test_a_users_own_job_is_fed_and_judged(tmp_path: Path) -> None:
-    lines = tmp_path / "lines.txt"
-    lines.write_text("an ERROR\nall is well\n")
     load = ["--system", "R", "--trace", "constant:300", "--seconds", "2", "--settle", "0.5"]
-    asked = ["bench", "run", str(EXAMPLES / "grep.yaml"), *load, "--records", str(lines), "--keep", str(tmp_path)]
+    asked = ["bench", "run", str(EXAMPLES / "windowed-join.yaml"), *load, "--keep", str(tmp_path), "-o", "json"]
 
-    result = CliRunner().invoke(app, [*asked, "-o", "json"])
+    result = CliRunner().invoke(app, asked)
 
     found = {one["name"].rpartition(": ")[2]: one for one in json.loads(result.stdout)["figures"]}
     assert found["lost"]["value"] == found["wrong"]["value"] == 0
     kept = json.loads((tmp_path / "run.jsonl").read_text().splitlines()[-1])
-    assert kept["results"] == 300  # of 600 lines every other one
-    assert kept["latencies"]["count"] > 100
+    assert kept["results"] >= kept["latencies"]["count"] > 100
     assert (tmp_path / "machine.json").exists()
     assert result.exit_code == bool(kept["problem"])  # on a busy machine the generator may have been late
 

@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 import programs
-from spillway.bench.dual import courses, judging, plots
+from spillway.bench.dual import courses, judging, machine, plots, turns
 from spillway.bench.dual.courses import Run
 from spillway.bench.dual.histograms import Histogram
 from spillway.bench.dual.judging import Judged
@@ -274,6 +274,25 @@ def test_ratios_of_what_cannot_be_told_apart_are_void() -> None:
     assert by_name(found, "D / SS, p50").verdict is Verdict.VOID
     assert by_name(found, "D / SS, p50").value == pytest.approx(0.1)
     assert by_name(found, "D / SS, processor time").verdict is Verdict.SHOWN
+
+
+@pytest.mark.parametrize("under_load", [True, False])
+def test_one_is_compared_with_itself_before_it_is_with_others(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, under_load: bool
+) -> None:
+    asked: list[list[str]] = []
+
+    def measured(what: str, makers: dict[str, Maker], *_: object) -> dict[str, list[Run]]:
+        asked.append([what, *(maker.name for maker in makers.values())])
+        return {name: [run()] * 3 for name in makers}
+
+    monkeypatch.setattr(turns, "measured", measured)
+    monkeypatch.setattr(machine, "looked", list)
+    given = traces.made("constant", [100.0], 10.0) if under_load else None
+    found = comparing.compared(words.WORDS, ["D", "SS"], given, 5.0, 3, lambda _: None, Keeper(tmp_path))
+
+    assert asked == [["a-a", "D", "D"], ["compare", "D", "SS"]]
+    assert by_name(found, f"D / SS, {'p50' if under_load else 'throughput'}").value == 1
 
 
 def test_a_system_whose_output_is_wrong_is_not_compared() -> None:

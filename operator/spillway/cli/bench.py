@@ -32,7 +32,9 @@ REACHED, MISSED, UNREADABLE = 0, 1, 2
 NEEDED = ("confluent_kafka", "numpy", "duckdb", "msgspec")
 EVERYBODY = ["R", "B", "D", "SS", "bytewax", "quix", "pyflink"]
 
-What = Annotated[str, typer.Argument(metavar="WORKLOAD|FILE", help="One of `list`, or the manifest of your own job.")]
+What = Annotated[
+    str, typer.Argument(metavar="WORKLOAD|FILE", help="One of `list`, or your own job's manifest; - for stdin.")
+]
 Workload = Annotated[str, typer.Argument(metavar="WORKLOAD", help="One of `list`.")]
 Trace = Annotated[str, typer.Option(metavar="TRACE", help="The load: NAME:RATE, NAME:LOW-HIGH, or a file of rates.")]
 Keep = Annotated[

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
 from spillway.bench.record import events, schedule
 from spillway.bench.record.schedule import Lateness, Schedule
@@ -35,6 +35,8 @@ EVENTS: Mapping[str, Callable[[], Iterator[events.Event]]] = {
 MOMENT = 0.02  # seconds of events that are written at once where nobody asks when each was
 Settings = Mapping[str, str | float]
 NONE: Settings = {}
+# A broker that gets no processor for a while is not in charge of its partitions until its controller trusts it again.
+_PASSING = (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE, KafkaError.REPLICA_NOT_AVAILABLE)
 
 
 class Record(NamedTuple):
@@ -131,13 +133,13 @@ class Watch:
         return [self._end(part) for part in self._parts]
 
     def _end(self, part: TopicPartition) -> int:
-        """Of one partition; a broker that is short of time may say for a while that it is not in charge."""
+        """Of one partition; a broker that is not in charge for a while is asked again."""
         deadline = time.monotonic() + PATIENCE
         while True:
             try:
                 return (self._consumer.get_watermark_offsets(part, timeout=PATIENCE, cached=False) or (0, 0))[1]
             except KafkaException as error:
-                if not error.args[0].retriable() or time.monotonic() > deadline:
+                if error.args[0].code() not in _PASSING or time.monotonic() > deadline:
                     raise
                 time.sleep(0.05)
 

@@ -32,7 +32,7 @@ padding:0 1rem}
 table{border-collapse:collapse;width:100%;margin:1rem 0;display:block;overflow-x:auto}
 th,td{text-align:left;padding:.3rem .6rem;border-bottom:1px solid var(--rule);vertical-align:top}
 th{background:var(--pale)}td.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
-.reached{color:var(--good)}.missed{color:var(--bad);font-weight:600}.void,.open{color:var(--dull)}
+.reached{color:var(--good)}.missed{color:var(--bad);font-weight:600}.void,.open{color:var(--dull)}.open{white-space:nowrap}
 figure{margin:1.5rem 0}svg{width:100%;height:auto}h2{margin-top:2.5rem}code{background:var(--pale);padding:0 .25rem}
 """
 # Shares at which a distribution is drawn: as many between two nines as before the first.

@@ -183,8 +183,13 @@ def searched(
     steps, search = list[Step](), Search(first)
     while (rate := search.following()) is not None:
         limits = Limits.of(rate, batch)
-        step = _stepped(under, rate, seconds, limits)
-        steps.append(step)
+        for _ in range(courses.TRIES):
+            step = _stepped(under, rate, seconds, limits)
+            steps.append(step)
+            if step.reason is not Reason.LATE:
+                break
+            say(f"{under.name}: {rate:,.0f} records/s once more: the generator was late by {step.late:.1f} ms")
+            _emptied(under, limits)
         search.told(rate, sustained=step.sustained)
         longest = max((queue for _, queue in step.queue), default=0.0)
         say(
@@ -221,6 +226,8 @@ def _stepped(under: Under, rate: float, seconds: float, limits: Limits) -> Step:
     under.waiting.end(sent.count)
     if reason is Reason.SUSTAINED:
         reason = sustained.judged(rate, limits, samples)
+    if sent.late.is_void:
+        reason = Reason.LATE
     return Step(rate, reason, limits.acceptable, samples, sent.late.p999 * 1000)
 
 

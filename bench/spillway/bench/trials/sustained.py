@@ -38,6 +38,7 @@ class Reason(enum.StrEnum):
     LONG = "the queue is longer than what can be tolerated"
     PRESSURE = "the queue is longer than what is acceptable, for too long"
     RISES = "the queue rises"
+    LATE = "the generator was late: nothing is known of this rate"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -87,7 +87,7 @@ streams:
 operators:
   - {name: came, input: persons, select: [person, name, "unix_seconds(event_time) div 10 as ten"]}
   - {name: opened, input: auctions, select: ["seller as person", auction, "unix_seconds(event_time) div 10 as ten"]}
-  - {name: both, input: came, join: {stream: opened, by: [person, ten], within: 10s}, retention: 1m}
+  - {name: both, input: came, join: {stream: opened, by: [person, ten], within: 10s}, retention: 5m}
 outputs:
   - {name: result, input: both, topic: out}
 """

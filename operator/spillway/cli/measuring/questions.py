@@ -20,7 +20,7 @@ from spillway.simulation import traces as files
 
 def is_file(what: str) -> bool:
     """Whether a manifest is meant, and not a workload."""
-    return what.endswith((".yaml", ".yml", ".json")) or "/" in what
+    return what == "-" or what.endswith((".yaml", ".yml", ".json")) or "/" in what
 
 
 def rate(text: str, option: str) -> float:
@@ -120,4 +120,5 @@ def own(file: str, code: pathlib.Path | None, bootstrap: str | None, records: Se
             message = f"there is no file {path}, or no stream {name!r}; streams are {', '.join(streams)}"
             raise typer.BadParameter(message, param_hint="--records")
         lines[name or streams[0]] = pathlib.Path(path)
-    return Asked(found.document, found.job, code or pathlib.Path(file).absolute().parent, lines, bootstrap)
+    beside = pathlib.Path.cwd() if file == "-" else pathlib.Path(file).absolute().parent
+    return Asked(found.document, found.job, code or beside, lines, bootstrap)

@@ -183,8 +183,8 @@ def sql(configuration: Configuration, *asked: str) -> None:
         columns += f", PRIMARY KEY ({key}) NOT ENFORCED"
     else:
         told |= {"connector": "kafka", "format": "json"}
-    table.execute_sql(f"CREATE TABLE result ({columns}) WITH ({_listed(told)})")
-    table.execute_sql(f"INSERT INTO result {query}").wait()
+    table.execute_sql(f"CREATE TABLE told ({columns}) WITH ({_listed(told)})")
+    table.execute_sql(f"INSERT INTO told {query}").wait()
 
 
 def words(configuration: Configuration, *asked: str) -> None:

@@ -20,6 +20,8 @@ from bytewax.dataflow import Dataflow
 from bytewax.run import cli_main
 from confluent_kafka import OFFSET_BEGINNING
 
+KEPT = 300_000  # milliseconds for which records wait for partners, as elsewhere
+
 Seen = tuple[int, int]
 Both = tuple[list[dict[str, Any]], list[dict[str, Any]]]  # of two streams
 
@@ -181,7 +183,7 @@ def pairs(streams: list[Any], _: Path) -> Any:
         return f"{record['geo']}|{record['visitor']}", record
 
     left, right = (op.map(f"key{n}", parsed(stream, f"parse{n}"), keyed) for n, stream in enumerate(streams))
-    return matched(left, right, joined, 60_000)
+    return matched(left, right, joined, KEPT)
 
 
 def q1(streams: list[Any], _: Path) -> Any:
@@ -239,7 +241,7 @@ def q8(streams: list[Any], _: Path) -> Any:
 
     came = op.map("came", parsed(streams[0], "parse0"), lambda r: (f"{r['person']}|{r['event_time'] // 10_000}", r))
     opened = op.map("opened", parsed(streams[1], "parse1"), lambda r: (f"{r['seller']}|{r['event_time'] // 10_000}", r))
-    return matched(came, opened, joined, 60_000)
+    return matched(came, opened, joined, KEPT)
 
 
 WORKLOADS = {
