@@ -66,6 +66,7 @@ class Ours(Engine):
         except DriverError:
             return None
         self._news.moved(seen.moves)
+        self._news.worked(seen.segments)
         return seen
 
     def news(self) -> Heard:

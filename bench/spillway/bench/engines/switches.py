@@ -9,7 +9,7 @@ from typing import Any
 
 from spillway.bench.record.logs import Record
 from spillway.controllers.protocol import messages, wire
-from spillway.model.observation import Move, MoveKind
+from spillway.model.observation import Move, MoveKind, Segment
 from spillway.model.operators import Paradigm
 
 
@@ -38,7 +38,7 @@ class Heard:
 
     moves: dict[tuple[float, str], Move] = dataclasses.field(default_factory=dict)
     decisions: dict[tuple[float, str], Mapping[str, Any]] = dataclasses.field(default_factory=dict)
-    batches: list[float] = dataclasses.field(default_factory=list)
+    batches: set[float] = dataclasses.field(default_factory=set)
 
     def moved(self, moves: Iterable[Move]) -> None:
         """Partitions that changed hands."""
@@ -48,9 +48,13 @@ class Heard:
         """What was decided."""
         self.decisions |= {(float(one["at"]), str(one["part"])): one for one in decisions}
 
+    def worked(self, segments: Iterable[Segment]) -> None:
+        """When their last batches were done."""
+        self.batches |= {one.batch.at for one in segments if one.batch is not None}
+
     def done(self, log: Iterable[Record]) -> None:
-        """The control log: when batches were done."""
-        self.batches = [one.at / 1000 for one in log if isinstance(wire.decode(one.value or b""), messages.Done)]
+        """When batches were done, by what the control log still has; it is cut off now and then."""
+        self.batches |= {one.at / 1000 for one in log if isinstance(wire.decode(one.value or b""), messages.Done)}
 
     def switches(self, since: float = 0.0) -> list[Switch]:
         """All switches that were decided since then, the first one first."""
