@@ -187,7 +187,7 @@ def test_a_feed_finds_what_the_narrowest_can_do_and_stays_there(late: int, waits
 
 
 def test_throughput_is_what_gets_all_the_way() -> None:
-    """While a queue grows, heads take in more than that."""
+    """While a queue grows, heads take in more than that; and less while it shrinks, so they would be fed ever less."""
     told = dict(history())
     told.pop(("w2.0", 1))
     assert measured(told).rate == pytest.approx(LINES / 2, rel=0.03)

@@ -1,8 +1,9 @@
 """Figure D8: which operators go to batches together, by selectivity and rate, against all that could.
 
 What is real: what a record and each row that comes of it cost a core of this machine, record by record and in batches
-(`batch.paradigms`, on a broker), and what a batch takes beside its records (a real Spark). What is computed: chains of
-four such operators, each with a slot of its own, and how long a record takes through them.
+(`batch.paradigms`, on a broker; nothing is added up before it is sent: that is a matter of what reads it), and what a
+batch takes beside its records (a real Spark). What is computed: chains of four such operators, each with a slot of its
+own, and how long a record takes through them.
 
     record by record   M/M/1 on one slot, at what comes to it
     in batches         neighbours in batches are one batch; T = n·a/(1 - V·C), and T/2 + a + V·T·c of latency, with n
@@ -61,7 +62,7 @@ streams:
   - {name: lines, topic: in, format: raw, columns: "line string"}
 operators:
   - {name: words, input: lines, explode: {array: "split(line, ' ')", as: word, keep: []}}
-  - {name: kept, input: words, aggregate: {by: [word], values: ["count(*) as n"]}}
+  - {name: kept, input: words, filter: "word <> ''"}
 outputs:
   - {name: result, input: kept, topic: out}
 """
@@ -114,7 +115,7 @@ def _measured(seconds: float, done: Callable[[str], None]) -> Costs:
             case = _case(words, max(5_000, int(COUNT * seconds / words)))
             first = cases.prepared(case, bootstrap)
             processes.fresh(cases.fill, first, case.count)
-            for name, work in (("record", paradigms.record), ("batch", batch)):
+            for name, work in (("record", paradigms.record), ("batch", paradigms.batch)):
                 micros = processes.fresh(work, cases.prepared(case, bootstrap, first.source))
                 by_paradigm[name].append(micros)
                 done(f"{words} words, {name}: {micros:.2f} µs a line")
@@ -126,11 +127,6 @@ def _measured(seconds: float, done: Callable[[str], None]) -> Costs:
         max(record.intercept, 0.01) * MICRO, max(record.slope, 0.01) * MICRO, max(many.intercept, 0.01) * MICRO,
         max(many.slope, 0.01) * MICRO, fixed,
     )  # fmt: skip
-
-
-def batch(run: cases.Run) -> float:
-    """The head in batches, row by row: what is added up before it is sent is a matter of what reads it."""
-    return paradigms.batch(run)
 
 
 def _fixed(bootstrap: str) -> float:

@@ -6,7 +6,7 @@ import collections
 import threading
 import time
 
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from spillway.controllers.topics import Names
 from spillway.local.profiling.readings import History, Life
@@ -21,7 +21,7 @@ LOOK = 0.05
 # was done.
 KEPT = 600
 FRAMES = 20  # of an edge, that are looked at for the size of a record
-WAITED = 1.0
+WAITED, ANSWER = 1.0, 5.0  # seconds for records, and for a broker to say what there is
 
 
 class Meter:
@@ -61,10 +61,13 @@ class Meter:
                 reports.append(report)
 
     def size(self, topic: str, partitions: int, *, framed: bool) -> float:
-        """Bytes of a record of an edge, or of a message of another topic, of the last ones; 0 where there are none."""
+        """Bytes of a record of an edge, or of a message of another topic, of the last ones; 0 where there are none.
+
+        Also where a busy broker doesn't say in time: whoever needs it asks again.
+        """
         reader: Consumer = clients.reader(self._access, f"{self._names.prefix}profile")
         try:
-            ends = [reader.get_watermark_offsets(TopicPartition(topic, n), WAITED) for n in range(partitions)]
+            ends = [reader.get_watermark_offsets(TopicPartition(topic, n), ANSWER) for n in range(partitions)]
             starts = [
                 TopicPartition(topic, number, max(low, high - FRAMES))
                 for number, (low, high) in enumerate(ends)
@@ -74,6 +77,8 @@ class Meter:
                 return 0.0
             reader.assign(starts[:1])
             found = [message.value() or b"" for message in reader.consume(FRAMES, WAITED) if message.error() is None]
+        except KafkaException:
+            return 0.0
         finally:
             reader.close()
         if not framed:

@@ -5,7 +5,7 @@ had counted at any moment is read off the line between two of its reports, so th
 moment. A slot has one operator, so its time is that operator's; `busy` is the time of its loop with everything that
 it does for records: taking frames apart, the operator, putting others together, sending.
 
-- throughput: records per second of all heads that get all the way: what the slowest operator takes in, in records of
+- throughput: records per second of all heads that get all the way: what the last operators take in, in records of
   heads. What heads take in is more while queues grow, and less while they shrink;
 - latency: how old records are when they leave towards the slowest output. A job of which nothing leaves has what is in
   flight, divided by the throughput (Little);
@@ -29,7 +29,7 @@ from spillway.runtime.telemetry import Report
 SAMPLES = 8  # of one measurement: enough for a t-test, and each is of two reports at least
 # Of a task, that counts as busy where nothing came: an operator to which no record gets has no cost that can be told.
 NOTHING = 0.0
-ENOUGH = 100  # records, from which on a count is right within a tenth
+ENOUGH = 30  # records, from which on a count says something
 
 Life = tuple[str, int]
 History = Mapping[Life, Sequence[Report]]
@@ -143,16 +143,18 @@ def measurement(
 
 
 def throughput(segments: Mapping[str, Segment], old: Totals, new: Totals, rest: Totals, seconds: float) -> float:
-    """Records per second of all heads that got all the way between two moments."""
-    pulled = math.fsum(new.came[name] - old.came[name] for name, one in segments.items() if one.topic)
+    """Records per second of all heads that got all the way between two moments: by what came to the last operators.
+
+    Of few, more or less come by chance; where too few come to the last ones, those before them tell.
+    """
+    came = {name: new.came[name] - old.came[name] for name in segments}
     ratio = visits(segments, new, rest)
-    done = [pulled]
-    for name, one in segments.items():
-        came = new.came[name] - old.came[name]
-        # Of few, more or less come by chance, and the least of many such numbers is always too low.
-        if not one.topic and ratio[name] > 0 and max(came, pulled * ratio[name]) >= ENOUGH:
-            done.append(came / ratio[name])
-    return min(done) / seconds
+    enough = {name for name in segments if came[name] >= ENOUGH and ratio[name] > 0}
+    last = [name for name in enough if enough.isdisjoint(segments[name].readers.values())]
+    pulled = math.fsum(came[name] for name, one in segments.items() if one.topic)
+    # Of several heads each has a share of what all of them take in.
+    done = [came[name] / ratio[name] for name in last if not segments[name].topic]
+    return min(done, default=pulled) / seconds
 
 
 def _reading(
