@@ -114,7 +114,7 @@ def test_only_decisions_to_switch_are_switches_and_each_is_counted_once() -> Non
     for _ in range(2):
         heard.decided([decision(1.0, None), decision(2.0, "batch"), decision(2.5, "batch", "assignment")])
     heard.decided([decision(9.0, "record")])
-    heard.batches = [1.5, 2.4, 3.0]
+    heard.batches = {1.5, 2.4, 3.0}
 
     found = heard.switches()
     assert [(one.at, one.to) for one in found] == [(2.0, Paradigm.BATCH), (9.0, Paradigm.RECORD)]
