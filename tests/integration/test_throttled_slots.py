@@ -58,7 +58,7 @@ def _running(broker: Broker, name: str, folder: Path) -> Iterator[tuple[Deployed
     """The job with one worker, and the process of its slot."""
     with deployed(broker, _document(name), folder) as job:
         job.start("driver")
-        job.start("worker")
+        job.start("worker", "--worker", "0")
         job.until(lambda: job.told.ready)
         (slot,) = job.until(lambda: throttled.slots_of(job.processes["worker"].pid))
         yield job, slot
