@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.timeout(240, func_only=True), pytest.mark.xdist_group(
 
 # Lines of 24 words per second. A slot with a core does some thousand of them.
 MANY, FEW = 700.0, 20.0
-SHARE = 0.1
+SHARE = 0.04  # at a tenth a slot still does 700 lines, with more of them in each turn
 
 
 def _document(name: str) -> dict[str, Any]:
@@ -64,7 +64,7 @@ def _running(broker: Broker, name: str, folder: Path) -> Iterator[tuple[Deployed
         yield job, slot
 
 
-def test_a_slot_with_a_tenth_of_a_core_is_not_planned_as_a_whole_one(broker: Broker, tmp_path: Path) -> None:
+def test_a_slot_with_a_small_share_of_a_core_is_not_planned_as_a_whole_one(broker: Broker, tmp_path: Path) -> None:
     with _running(broker, "throttled-many", tmp_path) as (job, slot), _fed(job, "throttled-many-lines", MANY, tmp_path):
         job.until(lambda: (job.told.rate_in or 0.0) > MANY / 2)
         time.sleep(5)
