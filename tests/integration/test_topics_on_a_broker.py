@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -53,7 +54,11 @@ def test_a_setting_that_somebody_changed_is_set_right_and_others_are_left(client
     found = topics.judge([wanted], {}, admin.present(client, [wanted.name]))
     assert found.change == (wanted,)
     admin.change(client, found.change)
+    # The controller has answered; brokers hear of it some milliseconds later.
+    deadline = time.monotonic() + 10
     there = admin.present(client, [wanted.name])
+    while there[wanted.name].settings["retention.ms"] == "1000" and time.monotonic() < deadline:
+        there = admin.present(client, [wanted.name])
 
     assert topics.judge([wanted], {}, there).reason is Reason.COMPLETE
     assert there[wanted.name].settings["segment.bytes"] == "1048576"

@@ -94,6 +94,10 @@ class stopped:  # noqa: N801 - reads as a verb
     def __enter__(self) -> None:
         for process in self._all:
             os.kill(process, signal.SIGSTOP)
+        # A thread that runs on another core goes on until it is next interrupted.
+        patience = time.monotonic() + 1
+        while not all(map(processes.stands, self._all)) and time.monotonic() < patience:
+            time.sleep(0.001)
 
     def __exit__(self, *_: object) -> None:
         for process in self._all:

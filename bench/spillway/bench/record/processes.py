@@ -36,6 +36,15 @@ def memory(process: int) -> int:
     return 0
 
 
+def stands(process: int) -> bool:
+    """Whether no thread of a process runs any more: it was stopped, or is gone."""
+    with contextlib.suppress(OSError):
+        for thread in Path(f"/proc/{process}/task").iterdir():
+            if (thread / "stat").read_text().rpartition(")")[2].split()[0] not in "TtZXx":
+                return False
+    return True
+
+
 def tree(root: int) -> list[int]:
     """A process and all that it has started, as far as they live."""
     children: dict[int, list[int]] = {}
