@@ -159,7 +159,9 @@ def test_a_topology_is_a_job_with_functions_that_give_what_they_should(make: obj
     verdict = acceptance.accept(topology.document())
     assert verdict.accepted, verdict.message
     module = loaded(topology, tmp_path)
-    module.time = SimpleNamespace(sleep=lambda _: None)  # the name in this module, and not what all others call
+    vars(module)["time"] = SimpleNamespace(
+        sleep=lambda _: None
+    )  # the name in this module, and not what all others call
     for name, gain in topology.gains().items():
         rows = [row for number in range(3000) for row in getattr(module, name)({"id": number * 7 + 1})]
         assert len(rows) / 3000 == pytest.approx(gain, rel=0.1)
