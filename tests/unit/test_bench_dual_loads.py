@@ -16,7 +16,6 @@ from spillway.bench.dual import (
     capacity,
     courses,
     high,
-    keeping,
     low,
     plots,
     threshold,
@@ -29,6 +28,7 @@ from spillway.bench.dual.loads import Load, Phase
 from spillway.bench.dual.plots import Line
 from spillway.bench.engines import Maker, others, switches
 from spillway.bench.engines.switches import Heard, Switch
+from spillway.bench.record import reports
 from spillway.bench.record.figures import Verdict
 from spillway.bench.record.schedule import Lateness
 from spillway.bench.record.systems import EndedError
@@ -212,7 +212,7 @@ def test_a_run_that_came_to_nothing_has_no_figure() -> None:
         )
     }
     assert verdicts == {Verdict.VOID}
-    assert keeping.plain(run.told())["problem"] == "it ended"
+    assert reports.plain(run.told())["problem"] == "it ended"
 
 
 def test_a_generator_that_was_late_is_tried_again() -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib.util
 import json
 import math
 import xml.etree.ElementTree as ET
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +25,8 @@ from spillway.bench.dual.plots import Line
 from spillway.bench.dual.tails import Results
 from spillway.bench.engines import Maker
 from spillway.bench.engines.switches import Heard
+from spillway.bench.models import __main__ as models
+from spillway.bench.record import __main__ as record
 from spillway.bench.record import figures
 from spillway.bench.record.figures import Figure, Verdict
 from spillway.bench.record.schedule import Lateness
@@ -37,6 +41,7 @@ from spillway.cli.main import app
 from spillway.model.kafka import Table
 from spillway.simulation.traces import Shape, Trace
 
+PARTS: dict[str, Mapping[str, object]] = {"spillway.bench.models": models.PARTS, "spillway.bench.record": record.PARTS}
 START = 1_000.0
 IN_TIME = Lateness(0.0, 0.001, 0.002)
 
@@ -460,3 +465,14 @@ def test_a_line_of_columns_for_a_table_has_its_key() -> None:
     assert key == b"id-0"
     assert json.loads(value) == {"id": "id-0", "n": 0}
     assert len(rest) == columns.DIFFERENT - 1
+
+
+@pytest.mark.parametrize("one", wanted.ALL, ids=lambda one: one.id)
+def test_what_measures_a_wanted_figure_is_there(one: wanted.Wanted) -> None:
+    command, _, parts = one.by.partition(" ")
+    if command.startswith("spillway.bench."):
+        assert importlib.util.find_spec(command) is not None
+    if command in PARTS:
+        assert set(parts.split(", ")) <= PARTS[command].keys()
+    if one.id in models.PARTS:
+        assert one.by == f"spillway.bench.models {one.id}"

@@ -34,9 +34,8 @@ from typing import Final
 WAITS: Final = 0.25
 # Seconds for which it has waited: rates are over two, and what was before must not count.
 LONG: Final = 2.5
-# Of the most that has waited lately: below, the queue does not grow any more. Slots take a second's worth at once, so
-# what waits goes up and down by a third; with 0.9, a queue that had grown from nothing to 9000 within 15 seconds was
-# never taken to grow for long enough.
+# Of the most that has waited lately: below, the queue does not grow any more. What waits was seen to go up and down by
+# a quarter while it grew from nothing to 9000 within 15 seconds: with 0.9 that was never growth for long enough.
 STILL: Final = 0.5
 # Seconds within which it has grown, at the least; twice as long at the most. Shorter: a load that is 2 % too
 # much is never noticed. Longer: what a burst has left counts long after it.

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import importlib
-import json
-import sys
 import time
 from pathlib import Path
 
 from spillway.bench import workloads
 from spillway.bench.dual import machine
-from spillway.bench.dual.keeping import Keeper, plain
-from spillway.bench.record import figures, reports
+from spillway.bench.dual.keeping import Keeper
+from spillway.bench.record import reports
 
 # By name: module, what it measures, and seconds of load in each run unless told otherwise.
 PARTS = {
@@ -37,10 +34,8 @@ def main() -> None:
     some = [workloads.ALL[name] for name in asked.works]
     found = measure(asked.seconds or seconds, asked.rounds, reports.say_progress, Keeper(folder), some)
     Keeper(folder).closed(asked.what, found, machine.about())
-    told = json.dumps(plain({"what": asked.what, "figures": [dataclasses.asdict(one) for one in found]}))
-    sys.stdout.write(told + "\n" if asked.output == "json" else reports.table(found))
     reports.say_progress(f"raw data and pictures: {folder}")
-    sys.exit(1 if any(one.verdict in (figures.Verdict.MISSED, figures.Verdict.VOID) for one in found) else 0)
+    reports.end(asked.what, found, asked.output)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -30,25 +28,13 @@ class Keeper:
             return
         self.folder.mkdir(parents=True, exist_ok=True)
         with (self.folder / f"{what}.jsonl").open("a", encoding="utf-8") as lines:
-            lines.write(json.dumps(plain(one)) + "\n")
+            lines.write(json.dumps(reports.plain(one)) + "\n")
 
     def closed(self, what: str, found: Sequence[Figure], about: Mapping[str, Any]) -> None:
         """What came of it, and on which machine: the end of a measurement."""
         if self.folder is None:
             return
         self.folder.mkdir(parents=True, exist_ok=True)
-        told = {"what": what, "figures": [dataclasses.asdict(one) for one in found]}
-        (self.folder / "figures.json").write_text(json.dumps(plain(told)) + "\n", encoding="utf-8")
+        (self.folder / "figures.json").write_text(reports.as_json(what, found) + "\n", encoding="utf-8")
         (self.folder / "table.txt").write_text(reports.table(found), encoding="utf-8")
-        (self.folder / "machine.json").write_text(json.dumps(plain(about), indent=2) + "\n", encoding="utf-8")
-
-
-def plain(value: Any) -> Any:
-    """Without what JSON can't say: what isn't a number is nothing."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {str(name): plain(one) for name, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(one) for one in value]
-    return value
+        (self.folder / "machine.json").write_text(json.dumps(reports.plain(about), indent=2) + "\n", encoding="utf-8")

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import importlib
-import json
-import sys
 import time
 from pathlib import Path
 
-from spillway.bench.dual.keeping import plain
-from spillway.bench.record import figures, reports
+from spillway.bench.dual import machine
+from spillway.bench.dual.keeping import Keeper
+from spillway.bench.record import reports
 
 # By figure: module, its function, what it measures, and seconds of each measurement unless told otherwise.
 PARTS = {
@@ -36,12 +34,8 @@ def main() -> None:
     measure = getattr(importlib.import_module(f"{__package__}.{module}"), function)
     found = measure(asked.seconds or seconds, asked.rounds, reports.say_progress)
     folder = asked.keep or Path("build/bench") / f"{asked.what}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}"
-    told = json.dumps(plain({"what": asked.what, "figures": [dataclasses.asdict(one) for one in found]}))
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "figures.json").write_text(told + "\n", encoding="utf-8")
-    (folder / "table.txt").write_text(reports.table(found), encoding="utf-8")
-    sys.stdout.write(told + "\n" if asked.output == "json" else reports.table(found))
-    sys.exit(1 if any(one.verdict in (figures.Verdict.MISSED, figures.Verdict.VOID) for one in found) else 0)
+    Keeper(folder).closed(asked.what, found, machine.about())
+    reports.end(asked.what, found, asked.output)
 
 
 def _parser() -> argparse.ArgumentParser:

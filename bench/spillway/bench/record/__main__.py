@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import importlib
-import json
-import sys
 
 from spillway.bench.record import figures, reports
 
@@ -31,11 +28,7 @@ def main() -> None:
     module, function, _, seconds = PARTS[asked.what]
     measure = getattr(importlib.import_module(f"{__package__}.{module}"), function)
     found = measure(asked.seconds or seconds, asked.rounds, reports.say_progress)
-    if asked.output == "json":
-        sys.stdout.write(json.dumps({"what": asked.what, "figures": [dataclasses.asdict(one) for one in found]}) + "\n")
-    else:
-        sys.stdout.write(reports.table(found))
-    sys.exit(1 if any(one.verdict in (figures.Verdict.MISSED, figures.Verdict.VOID) for one in found) else 0)
+    reports.end(asked.what, found, asked.output)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -71,7 +71,7 @@ ALL = (
     ),
     Wanted("D7", "around what R can do, ± 5 %", "no oscillation", "make bench WHAT=threshold"),
     Wanted(
-        "D8", "selectivity and amplification", "ranges within 5 % of the best in ≥ 95 %", "spillway.bench.decisions"
+        "D8", "selectivity and amplification", "ranges within 5 % of the best in ≥ 95 %", "spillway.bench.models D8"
     ),
     Wanted("S1", "windowed aggregation", "≥ 1.0 SS at ≤ 0.25 of its latency", "spillway bench search averages"),
     Wanted("S2", "windowed join", "≥ 1.0 SS at ≤ 0.25 of its latency", "spillway bench search pairs"),
@@ -80,16 +80,14 @@ ALL = (
     Wanted(
         "T1", "an edge, frames of 1 to 10 000", "≥ 20 times, ≥ 1 M records/s a core", "spillway.bench.record transfer"
     ),
-    Wanted("T2", "the cost model of T1", "mean error ≤ 5 %, worst ≤ 12 %", "spillway.bench.record transfer"),
+    Wanted("T2", "the cost model of T1", "mean error ≤ 5 %, worst ≤ 12 %", "spillway.bench.models T2"),
     Wanted("T4", "1000 records/s, frames of 10 000", "p95 ≤ 50 ms", "spillway.bench.record deadline"),
     Wanted("T5", "Linear Road by the cost model", "the row of the thesis; never one slot off", "make test"),
-    Wanted("P1", "latency model", "mean within 10 % in ≥ 95 %, p99 within 15 % in ≥ 90 %", "spillway.bench.decisions"),
+    Wanted("P1", "latency model", "mean within 10 % in ≥ 95 %, p99 within 15 % in ≥ 90 %", "spillway.bench.models P1"),
     Wanted("P2", "planner against rules", "≥ 1.25 times the best rule", "spillway.bench.planning"),
     Wanted("P3", "scheduling in overload", "≥ 95 % of the fluid bound", "spillway.bench.record overload"),
-    Wanted("F1", "stepwise profiling", "≥ 0.95 of the best in ≤ 4, 6, 6 rounds", "spillway.bench.profiling"),
-    Wanted(
-        "F2", "against threshold and Stela", "≥ 35 % more than the better one", "spillway.bench.rivals_of_profiling"
-    ),
+    Wanted("F1", "stepwise profiling", "≥ 0.95 of the best in ≤ 4, 6, 6 rounds", "spillway.bench.models F1"),
+    Wanted("F2", "against threshold and Stela", "≥ 35 % more than the better one", "spillway.bench.models F2"),
     Wanted("W", "worker loop", "≤ 2.5 µs a record; ≥ 5 times Quix Streams", "spillway.bench.record loop, peers"),
     Wanted("X", "expression parity", "0 differences in a million", "make fuzz"),
     Wanted("M", "manager with 1000 jobs", "ready ≤ 30 s, ≤ 250 MB, ≤ 2 % of a core", "spillway.bench.manager"),

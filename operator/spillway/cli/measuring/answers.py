@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
-import json
 import pathlib
 import sys
 import time
@@ -12,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 import typer
 
-from spillway.bench.dual import keeping, machine
+from spillway.bench.dual import machine
 from spillway.bench.dual.keeping import Keeper
 from spillway.bench.record import reports
 from spillway.bench.record.figures import Figure
@@ -45,7 +43,6 @@ def close(what: str, found: Sequence[Figure], keeping_it: Keeper, *, as_json: bo
     """Keep the figures, and print them."""
     keeping_it.closed(what, found, machine.about())
     if as_json:
-        said = {"what": what, "figures": [dataclasses.asdict(one) for one in found]}
-        terminal.say(json.dumps(keeping.plain(said), indent=2))
+        terminal.say(reports.as_json(what, found, indent=2))
     else:
         sys.stdout.write(reports.table(found))
