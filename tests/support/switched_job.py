@@ -274,9 +274,20 @@ class SwitchedJob:
         self.fed.start()
         self.job.until(lambda: self.job.told.standby.state == "warm")
 
-    def order(self, to: Any) -> None:
-        """Ask for a switch until it is under way; there may be no driver for a moment, or no Spark."""
-        self.job.until(lambda: (told := self.job.client.switch([HEAD], to)).done or "already" in told.sentence)
+    def order(self, to: Any, unless: Callable[[], bool] = lambda: False) -> bool:
+        """Ask for a switch until it is under way, or not wanted any more; whether it is under way.
+
+        There may be no driver for a moment, or no Spark.
+        """
+
+        def asked() -> str:
+            with contextlib.suppress(SpillwayError, OSError):
+                told = self.job.client.switch([HEAD], to)
+                if told.done or "already" in told.sentence:
+                    return "under way"
+            return "not wanted" if unless() else ""
+
+        return bool(self.job.until(asked) == "under way")
 
     def settle(self, to: Any, seconds: float) -> None:
         """Wait until the head is there. What is decided may send it elsewhere meanwhile; then it is asked again."""
