@@ -68,6 +68,20 @@ def test_nothing_is_a_burst_before_anything_was_learnt() -> None:
     assert not any(state.raised for state in watched(*[1.0, 1000.0] * (bursts.LEARN // 2)))
 
 
+NOTHING, LITTLE = [0.0] * 15, [850.0, 880.0, 820.0]
+
+
+@pytest.mark.parametrize(
+    "before",
+    [[], NOTHING, NOTHING + LITTLE * 7 + NOTHING, NOTHING + LITTLE * 20 + NOTHING, [300.0] * 4 + NOTHING, NOTHING * 20],
+    ids=["nothing", "idle", "began and ended", "long before", "some messages", "long idle"],
+)
+def test_whatever_was_before_a_calm_load_a_large_step_is_found_within_two_ticks(before: list[float]) -> None:
+    found = watched(*before, *LITTLE * 14)[-1]
+    assert not found.raised
+    assert any(state.raised for state in watched(11_000.0, 11_000.0, state=found))
+
+
 def test_a_job_that_wakes_up_is_a_burst() -> None:
     idle = watched(*[0.0] * 50)
     assert not any(state.raised for state in idle)

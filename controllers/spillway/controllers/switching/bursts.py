@@ -20,7 +20,10 @@ tick), finds the end of a burst.
 
 After an alarm the mean starts anew at the rate since the CUSUM was last zero, which is where the step began; that is
 also the best estimate of the new rate, and better than a moving average, which is dragged by what was before. An alarm
-up that is taken back within `UNDONE` was a spike; its z is remembered like those of calm ticks.
+up that is taken back within `UNDONE` was a spike; its z is remembered like those of calm ticks. And s² becomes what it
+was when the step began, or twice that at the most: what led to an alarm was a step, and no noise. (A load that starts
+and stops once made s so large that for minutes a step by a factor of 13 was none. Twice, because noise that was never
+seen before begins with alarms as well; so does a job, whose first ticks only start anew.)
 
 What lost: Page-Hinkley on the rate itself (its threshold is in records per second, another one for each operator);
 queue growth alone (it is a rate minus a capacity, and as noisy; and it says nothing before the queue is long);
@@ -58,6 +61,8 @@ PEAK_HALVES = 300.0
 UNDONE = 2.0
 # Ticks without alarms at the start: a variance of fewer samples can be wrong by more than a half.
 LEARN = 20
+# Of the variance when a step began, the most that is believed after it.
+STEPPED = 2.0
 # Seconds over which the rate is smoothed between steps; a tick alone is as noisy as its count.
 SMOOTH = 2.0
 
@@ -68,6 +73,7 @@ class Burst:
 
     `raised` is whether this tick raised an alarm; `high` whether the last alarm was one (the burst goes on).
     `rate` is V, in records per second: smoothed, and right after a step the rate since it began.
+    `calm` is the variance when no sum was above 0: that before a step that may have begun.
     """
 
     rate: float = 0.0
@@ -78,6 +84,7 @@ class Burst:
     seconds: float = 0.0
     mean: float = 0.0
     variance: float = FLOOR**2
+    calm: float = FLOOR**2
     peak: float = 0.0
     alarm: float = 0.0
     up: float = 0.0
@@ -99,12 +106,13 @@ def observe(state: Burst, rate: float, span: timedelta) -> Burst:
     rising = state.up > 0 and up > 0, state.down > 0 and down > 0
     records, seconds = state.began if any(rising) else (0.0, 0.0)
     began = (records + rate * delta, seconds + delta)
-    if state.ticks >= LEARN:
-        if up >= THRESHOLD or z >= max(ALONE, BEYOND_PEAK * state.peak):
-            return _stepped(state, began, delta, z)
-        if down >= THRESHOLD:
-            return _stepped(state, began, delta, None)
-    return _calm(dataclasses.replace(state, up=up, down=down, began=began), rate, delta, (x, z, s))
+    learnt = state.ticks >= LEARN
+    if up >= THRESHOLD or (learnt and z >= max(ALONE, BEYOND_PEAK * state.peak)):
+        return _stepped(state, began, delta, z if learnt else None)
+    if down >= THRESHOLD:
+        return _stepped(state, began, delta, None)
+    before = state.calm if any(rising) else state.variance
+    return _calm(dataclasses.replace(state, up=up, down=down, began=began, calm=before), rate, delta, (x, z, s))
 
 
 def _deviation(state: Burst, delta: float) -> float:
@@ -114,7 +122,7 @@ def _deviation(state: Burst, delta: float) -> float:
 
 
 def _stepped(state: Burst, began: tuple[float, float], delta: float, alarm: float | None) -> Burst:
-    """The state after an alarm: up with its z, or down without."""
+    """The state after an alarm: up with its z, or without one: down, or while nothing was learnt."""
     records, seconds = began
     rate = records / seconds
     undone = alarm is None and state.high and state.seconds <= UNDONE
@@ -127,6 +135,7 @@ def _stepped(state: Burst, began: tuple[float, float], delta: float, alarm: floa
         since_alarm=max(1, round(seconds / delta)),
         seconds=0.0,
         mean=math.log(rate + 0.5 / seconds),
+        variance=min(state.variance, STEPPED * max(state.calm, FLOOR**2)),
         peak=max(state.peak, state.alarm) if undone else state.peak,
         alarm=alarm or 0.0,
         up=0.0,
@@ -141,6 +150,9 @@ def _calm(state: Burst, rate: float, delta: float, tick: tuple[float, float, flo
     share = 1 - math.exp(-delta / WINDOW)
     anew = max(share, 1 / (state.since_alarm + 1))  # right after a step the mean is of the few ticks since
     off = max(-4 * s, min(4 * s, x - state.mean))
+    # Where next to nothing comes, s is that of counts, and large; what is noise there is none for what comes later.
+    most = 4 * max(FLOOR, math.sqrt(state.variance))
+    noise = max(-most, min(most, off))
     learnt = max(share, 1 / (state.ticks + 1))
     smooth = max(1 - math.exp(-delta / SMOOTH), 1 / (state.since_alarm + 1))
     return dataclasses.replace(
@@ -151,6 +163,6 @@ def _calm(state: Burst, rate: float, delta: float, tick: tuple[float, float, flo
         since_alarm=state.since_alarm + 1,
         seconds=state.seconds + delta,
         mean=state.mean + anew * off,
-        variance=(1 - learnt) * (state.variance + learnt * off * off),
+        variance=(1 - learnt) * (state.variance + learnt * noise * noise),
         peak=max(state.peak * 0.5 ** (delta / PEAK_HALVES), z),
     )
