@@ -164,9 +164,8 @@ def emitter(access: Access, heard: Heard | None = None, batch: int = BATCH) -> P
             # One millisecond gathers what one poll has brought; with 0 each record is a request at low rates.
             "linger.ms": 1,
             "compression.type": "lz4",
-            # Bounded memory, and bounded moves: when this is full, the loop waits, and reads nothing. Who gives a
-            # partition away waits until all of it has arrived, which takes a busy broker some tens of milliseconds;
-            # with ten times as much it took two seconds.
+            # Bounded memory: when this is full, the loop waits. It takes nothing any more when less than half as many
+            # messages are on their way (`emitter.MUCH`), so that is for large ones, and for a turn that makes many.
             "queue.buffering.max.kbytes": 16 * 1024,
             "queue.buffering.max.messages": 20_000,
             "message.max.bytes": topics.LARGEST_FRAME,

@@ -256,7 +256,11 @@ class Driver:
             if counted.counts:
                 self._counted(counted, clock())
             self.batching.heard(counted.message, self.leading.state, counted=counted.counts)
+        before = self.steersman.decision
         self._hands.answers()
+        decided = self.steersman.decision
+        if decided is not None and decided is not before and decided.switch.to is not None:
+            self._next = 0.0
         self.batching.step()
 
     def _counted(self, counted: Counted, now: float) -> None:
@@ -275,8 +279,8 @@ class Driver:
                 self._failed(counted, counted.message, now)
 
     def _planned(self) -> None:
-        """The log has another plan."""
-        plan = self.leading.state.plan
+        """The log has another plan, which is carried out at once: for a switch that is under way."""
+        plan, self._next = self.leading.state.plan, 0.0
         self.catalogue.learn(self.leading.state)
         self.supplies.planned(plan)
         if plan is not None:

@@ -115,7 +115,8 @@ class Life:
 
     def step(self) -> None:
         """Once around."""
-        found = self._lanes.poll(self._patience(), self._pace.most, self._pace.room)
+        room = self.emitter.has_room()
+        found = self._lanes.poll(self._patience(), self._pace.most, self._pace.room) if room else {}
         began, cpu = time.perf_counter(), time.thread_time()
         if found:
             failpoints.reached("polled")
