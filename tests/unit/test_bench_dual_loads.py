@@ -57,7 +57,7 @@ def test_a_capacity_is_what_is_done_at_the_first_load_that_is_too_much() -> None
     while (rate := capacity.following(steps)) is not None:
         steps.append(Step(rate, min(rate, able)))
 
-    assert [step.offered for step in steps] == [2_000, 4_000, 8_000, 16_000, 16_000]
+    assert [step.offered for step in steps] == [2_000, 4_000, 8_000, 16_000, 16_000, 16_000]
     assert capacity.found(steps) == able
 
 

@@ -49,8 +49,8 @@ SESSION = {
 SQL: Mapping[str, str] = {
     "words": "select word, count(*) as n from (select explode(split(value, ' ')) as word from given) group by word",
     "matches": "select value from given where value like '%ing%'",
-    "views": "select e.ad_id, window(e.event_time, '10 seconds').start as start, count(*) as n"
-    " from (select from_json(value, 'ad_id string, event_type string, event_time timestamp') as e from given)"
+    "views": "select e.ad_id, window(timestamp_millis(e.event_time), '10 seconds').start as start, count(*) as n"
+    " from (select from_json(value, 'ad_id string, event_type string, event_time bigint') as e from given)"
     " where e.event_type = 'view' group by 1, 2",
 }
 

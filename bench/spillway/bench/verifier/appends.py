@@ -14,7 +14,7 @@ from __future__ import annotations
 import bisect
 import collections
 import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from spillway.bench.verifier import messages
 from spillway.bench.verifier.expectation import Expected
@@ -29,16 +29,17 @@ _COMPARED = 200
 Name = tuple[str | None, Content]
 
 
-def judge(expected: Expected, records: Sequence[Record]) -> tuple[OutputVerdict, list[Sample]]:
+def judge(expected: Expected, records: Collection[Record]) -> tuple[OutputVerdict, list[Sample]]:
     """Compare what has to be there with what is."""
     tally = Tally(expected)
     wanted = messages.wanted(expected)
-    found = messages.found(records, expected.relation.schema)
+    found = list(messages.each(records, expected.relation.schema))
     tally.undetermined = sum((one.row.maybe or bool(one.row.unsure)) and not one.row.passing for one in wanted)
     matching = _Matching(wanted, expected, tally)
     strays = [one for one in found if not matching.takes(one)]
     _unmatched(matching.missing(), strays, tally)
-    misplaced(found, tally)
+    for _ in placed(found, tally):
+        pass
     if expected.relation.ordered:
         _order([one for one in wanted if not one.row.passing], found, tally)
     finals = sum(not (one.row.maybe or one.row.passing) for one in wanted)
@@ -171,17 +172,17 @@ def _alike(one: Wanted, found: Found) -> int:
     return sum(mine == other and mine is not None for mine, other in zip(one.content, found.content, strict=True))
 
 
-def misplaced(found: Iterable[Found], tally: Tally) -> None:
-    """All messages of a key stand in one partition; otherwise they have no order."""
+def placed(found: Iterable[Found], tally: Tally) -> Iterator[Found]:
+    """The same. All messages of a key stand in one partition; otherwise they have no order."""
     home: dict[str, int] = {}
     told = set()
     for one in found:
-        if one.key is None:
-            continue
-        first = home.setdefault(one.key, one.record.partition)
-        if first != one.record.partition and one.key not in told:
-            told.add(one.key)
-            tally.add(Kind.WRONG, f"messages of this key also stand in partition {first}", found=one)
+        if one.key is not None:
+            first = home.setdefault(one.key, one.record.partition)
+            if first != one.record.partition and one.key not in told:
+                told.add(one.key)
+                tally.add(Kind.WRONG, f"messages of this key also stand in partition {first}", found=one)
+        yield one
 
 
 @dataclasses.dataclass(slots=True)

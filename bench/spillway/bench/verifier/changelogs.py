@@ -9,30 +9,50 @@ since the last commit is repeated, so a message that goes back is a repetition; 
 
 from __future__ import annotations
 
-import collections
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Collection, Iterable, Sequence
 
 from spillway.bench.verifier import appends, messages
 from spillway.bench.verifier.expectation import Expected
-from spillway.bench.verifier.messages import Found, Wanted
+from spillway.bench.verifier.messages import Content, Found, Wanted
 from spillway.bench.verifier.records import Record
 from spillway.bench.verifier.tally import Tally
 from spillway.bench.verifier.verdict import Kind, OutputVerdict, Sample
 from spillway.model import types
 
 
-def judge(expected: Expected, records: Sequence[Record]) -> tuple[OutputVerdict, list[Sample]]:
+@dataclasses.dataclass(slots=True)
+class _Seen:
+    """What a reader has seen of one key so far: as little as the rules need, for there are millions of messages.
+
+    Attributes:
+        last: the newest message.
+        newest: that of each partition; a key has one, but for mistakes.
+        most: of each column that counts, the highest.
+        contents: rows with just these counts; older ones would show by their counts.
+        beyond: in how many columns `last` counts more than in the end: wrong, unless it is the end.
+    """
+
+    last: Found
+    newest: dict[int, Found]
+    most: dict[int, int]
+    contents: set[Content] = dataclasses.field(default_factory=set)
+    beyond: int = 0
+
+
+def judge(expected: Expected, records: Collection[Record]) -> tuple[OutputVerdict, list[Sample]]:
     """Compare the table with what a reader of its changelog has."""
-    tally, wanted, found = _read(expected, records)
+    tally, wanted = Tally(expected), messages.wanted(expected)
+    tally.undetermined = _undetermined(wanted)
     nameless = any(one.key is None for one in wanted) and bool(expected.key)
     by_key = {one.key: one for one in wanted}
-    histories: dict[str | None, list[Found]] = collections.defaultdict(list)
-    for message in found:
-        histories[message.key].append(message)
+    watch = _Watch(expected, by_key, tally)
+    for message in appends.placed(messages.each(records, expected.relation.schema), tally):
+        watch.take(message)
     kinds = [column.type.kind for column in expected.relation.schema]
     for key, one in by_key.items():
-        history = histories.get(key, [])
-        last = _last(history, one, kinds) if history else None
+        seen = watch.seen.get(key)
+        last = _last(seen, one, kinds) if seen is not None else None
         if last is None or last.record.value is None:
             if not one.row.maybe:
                 why = "the row is not there" if last is None else "the row is deleted"
@@ -41,85 +61,101 @@ def judge(expected: Expected, records: Sequence[Record]) -> tuple[OutputVerdict,
             tally.add(Kind.WRONG, "the row has another value", one, last)
         else:
             tally.met(one, last)
-    for key, history in histories.items():
-        if key not in by_key and history[-1].record.value is not None and not nameless:
-            tally.add(Kind.WRONG, "a row that should not be there, or no more", found=history[-1])
-    _on_the_way(expected, by_key, histories, tally)
-    return tally.verdict(sum(not one.row.maybe for one in wanted), len(found))
+    for key, seen in watch.seen.items():
+        if key not in by_key and seen.last.record.value is not None and not nameless:
+            tally.add(Kind.WRONG, "a row that should not be there, or no more", found=seen.last)
+    return tally.verdict(_finals(wanted), len(records))
 
 
-def judge_updates(expected: Expected, records: Sequence[Record]) -> tuple[OutputVerdict, list[Sample]]:
+def judge_updates(expected: Expected, records: Collection[Record]) -> tuple[OutputVerdict, list[Sample]]:
     """Compare the rows with the newest appended message of each."""
-    tally, wanted, found = _read(expected, records)
+    tally, wanted = Tally(expected), messages.wanted(expected)
+    tally.undetermined = _undetermined(wanted)
     kinds = [column.type.kind for column in expected.relation.schema]
     places = expected.relation.places(expected.relation.key or ())
     in_one_partition = set(expected.relation.key or ()) <= set(expected.key)
-    histories: dict[object, list[Found]] = collections.defaultdict(list)
-    for message in found:
+    by_name = {tuple(one.content[place] for place in places): one for one in wanted}
+    last: dict[tuple[object, ...], Found] = {}
+    right: dict[tuple[object, ...], Found] = {}
+    for message in appends.placed(messages.each(records, expected.relation.schema), tally):
         if message.content is None:
             tally.add(Kind.WRONG, "no row of the table", found=message)
-        else:
-            histories[tuple(message.content[place] for place in places)].append(message)
-    for one in wanted:
-        history = histories.get(tuple(one.content[place] for place in places), [])
-        right = [m for m in (history[-1:] if in_one_partition else history) if m.content and one.fits(m.content, kinds)]
-        if right:
-            tally.met(one, right[-1])
-        elif not history and not one.row.maybe:
+            continue
+        name = tuple(message.content[place] for place in places)
+        last[name] = message
+        if (one := by_name.get(name)) is not None and one.fits(message.content, kinds):
+            right[name] = message
+        elif in_one_partition:
+            right.pop(name, None)
+    for name, one in by_name.items():
+        if name in right:
+            tally.met(one, right[name])
+        elif name in last:
+            tally.add(Kind.WRONG, "the row has another value", one, last[name])
+        elif not one.row.maybe:
             tally.add(Kind.LOST, "the row was never given", one)
-        elif history:
-            tally.add(Kind.WRONG, "the row has another value", one, history[-1])
-    return tally.verdict(sum(not one.row.maybe for one in wanted), len(found))
+    return tally.verdict(_finals(wanted), len(records))
 
 
-def _read(expected: Expected, records: Sequence[Record]) -> tuple[Tally, list[Wanted], list[Found]]:
-    tally = Tally(expected)
-    wanted = messages.wanted(expected)
-    found = messages.found(sorted(records, key=lambda r: (r.partition, r.offset)), expected.relation.schema)
-    tally.undetermined = sum(one.row.maybe or bool(one.row.unsure) for one in wanted)
-    appends.misplaced(found, tally)
-    return tally, wanted, found
+def _undetermined(wanted: Iterable[Wanted]) -> int:
+    return sum(one.row.maybe or bool(one.row.unsure) for one in wanted)
 
 
-def _last(history: Sequence[Found], one: Wanted, kinds: Sequence[types.Kind]) -> Found:
+def _finals(wanted: Iterable[Wanted]) -> int:
+    return sum(not one.row.maybe for one in wanted)
+
+
+def _last(seen: _Seen, one: Wanted, kinds: Sequence[types.Kind]) -> Found:
     """The newest message of a row. Without a key it may stand in any partition, and the newest of each may be it."""
-    newest = {message.record.partition: message for message in history}
     if one.key is None:
-        for message in newest.values():
+        for message in seen.newest.values():
             if message.content is not None and one.fits(message.content, kinds):
                 return message
-    return history[-1]
+    return seen.last
 
 
-def _on_the_way(
-    expected: Expected,
-    by_key: dict[str | None, Wanted],
-    histories: dict[str | None, list[Found]],
-    tally: Tally,
-) -> None:
-    counting = expected.relation.places(sorted(expected.relation.counts))
-    for key, history in histories.items():
-        one = by_key.get(key)
-        seen = set()
-        most = dict.fromkeys(counting, 0)
-        before: Found | None = None
-        for message in history:
-            content = message.content
+class _Watch:
+    """What may be seen on the way.
+
+    Attributes:
+        seen: by key.
+    """
+
+    def __init__(self, expected: Expected, by_key: dict[str | None, Wanted], tally: Tally) -> None:
+        self._counting = expected.relation.places(sorted(expected.relation.counts))
+        self._by_key, self._tally = by_key, tally
+        self.seen: dict[str | None, _Seen] = {}
+
+    def take(self, message: Found) -> None:
+        """The next message."""
+        key, content = message.key, message.content
+        one, seen = self._by_key.get(key), self.seen.get(key)
+        if seen is None:
+            seen = self.seen[key] = _Seen(message, {}, dict.fromkeys(self._counting, 0))
+        else:
+            for _ in range(seen.beyond):
+                why = "a count that was never right: the final one is smaller"
+                self._tally.add(Kind.WRONG, why, one, seen.last)
             # A table may go back to what it was; a count doesn't.
-            repeated = before is not None and before.record.value == message.record.value
-            repeated |= bool(counting) and content in seen
-            behind = content is not None and any(_less(content[place], most[place]) for place in counting)
+            repeated = seen.last.record.value == message.record.value or content in seen.contents
+            behind = content is not None and any(_less(content[place], seen.most[place]) for place in self._counting)
             if repeated or (behind and key is not None):
-                tally.add(
-                    Kind.DUPLICATED, "an update that was given before, or is older than one before", found=message
-                )
-            if content is not None:
-                seen.add(content)
-                for place in counting:
-                    most[place] = max(most[place], content[place] if isinstance(content[place], int) else 0)
-                    if one is not None and _beyond(one, place, content[place]) and message is not history[-1]:
-                        tally.add(Kind.WRONG, "a count that was never right: the final one is smaller", one, message)
-            before = message
+                why = "an update that was given before, or is older than one before"
+                self._tally.add(Kind.DUPLICATED, why, found=message)
+        seen.last = seen.newest[message.record.partition] = message
+        seen.beyond = 0
+        if content is None:
+            return
+        for place in self._counting:
+            count = content[place]
+            if isinstance(count, int) and count > seen.most[place]:
+                seen.most[place] = count
+                if key is not None:
+                    seen.contents.clear()
+            if one is not None and _beyond(one, place, count):
+                seen.beyond += 1
+        if self._counting:
+            seen.contents.add(content)
 
 
 def _less(count: object, most: int) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from spillway.bench.verifier import appends, changelogs, expectation
@@ -83,7 +83,7 @@ def _compared(
     return verdict, samples
 
 
-def _output(expected: Expected, found: Sequence[Record], once: bool) -> tuple[OutputVerdict, list[Sample]]:
+def _output(expected: Expected, found: Collection[Record], once: bool) -> tuple[OutputVerdict, list[Sample]]:
     if expected.relation.open:
         open_verdict = OutputVerdict(expected.output.name, expected.mode, found=len(found), open=expected.relation.open)
         return open_verdict, []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -82,10 +82,11 @@ def wanted(expected: Expected) -> list[Wanted]:
     return found
 
 
-def found(records: Sequence[Record], schema: Schema) -> list[Found]:
-    """The messages of a topic."""
+def each(records: Iterable[Record], schema: Schema) -> Iterator[Found]:
+    """The messages of a topic, one by one."""
     object_of = decoding.objects_of(schema)
-    return [Found(_key(record.key), object_of(record.value) if record.value else None, record) for record in records]
+    for record in records:
+        yield Found(_key(record.key), object_of(record.value) if record.value else None, record)
 
 
 def _key(data: bytes | None) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
 from spillway.bench.verifier import decoding
 from spillway.bench.verifier.decoding import BadValueError
@@ -15,7 +15,7 @@ from spillway.model.types import BINARY, Schema
 _DAY = 86_400_000_000
 
 
-def stream(part: Stream, schema: Schema, needed: Collection[str], records: Sequence[Record]) -> Relation:
+def stream(part: Stream, schema: Schema, needed: Collection[str], records: Collection[Record]) -> Relation:
     """The rows of a stream; what is no record is a dead letter, and no row."""
     rows = []
     for record in records:
@@ -28,7 +28,7 @@ def stream(part: Stream, schema: Schema, needed: Collection[str], records: Seque
     return Relation(schema, tuple(rows), clock=max((row.time for row in rows), default=0))
 
 
-def table(part: Table, schema: Schema, needed: Collection[str], records: Sequence[Record]) -> Relation:
+def table(part: Table, schema: Schema, needed: Collection[str], records: Collection[Record]) -> Relation:
     """The messages of a table, and the newest row of each key."""
     places = [schema.names.index(name) for name in part.key]
     columns = [schema.columns[place] for place in places]

@@ -14,7 +14,7 @@ from confluent_kafka import OFFSET_BEGINNING as BEGINNING
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 from confluent_kafka.admin import OffsetSpec
 
-from spillway.bench.verifier.records import Record
+from spillway.bench.verifier.records import Packed, Packs, Record, Topics
 from spillway.runtime import clients
 from spillway.runtime.clients import Access
 
@@ -37,32 +37,31 @@ class Log:
     """
 
     def __init__(self) -> None:
-        self._records: dict[Where, dict[int, Record]] = {}
+        self._packs: dict[Where, Packed] = {}
         self.counts: collections.Counter[str] = collections.Counter()
 
     def add(self, message: Message) -> None:
         """One more; the same one again is fine."""
-        partition, offset = int(message.partition() or 0), int(message.offset() or 0)
-        record = Record(partition, offset, message.key(), message.value(), int(message.timestamp()[1]))
-        known = self._records.setdefault((str(message.topic()), partition), {})
-        before = known.get(offset)
-        if before is None:
-            known[offset] = record
-            self.counts[str(message.topic())] += 1
-        elif before != record:
-            reason = f"topic {message.topic()!r} was made anew while it was read"
+        topic, partition, offset = str(message.topic()), int(message.partition() or 0), int(message.offset() or 0)
+        pack = self._packs.setdefault((topic, partition), Packed(partition))
+        time = int(message.timestamp()[1])
+        if pack.is_next(offset):
+            pack.add(offset, message.key(), message.value(), time)
+            self.counts[topic] += 1
+        elif pack.find(offset) != Record(partition, offset, message.key(), message.value(), time):
+            reason = f"topic {topic!r} was made anew while it was read"
             raise UnreadableError(reason)
 
-    def topics(self) -> dict[str, list[Record]]:
+    def topics(self) -> Topics:
         """By topic; of each partition in the order of the offsets."""
-        found: dict[str, list[Record]] = {}
-        for (topic, _), records in sorted(self._records.items()):
-            found.setdefault(topic, []).extend(records[offset] for offset in sorted(records))
-        return found
+        found: dict[str, list[Packed]] = {}
+        for (topic, _), pack in sorted(self._packs.items(), key=lambda one: one[0]):
+            found.setdefault(topic, []).append(pack)
+        return {topic: Packs(parts) for topic, parts in found.items()}
 
     def first(self, where: Where) -> int | None:
         """The first offset that is known of a partition."""
-        return min(self._records.get(where, ()), default=None)
+        return self._packs[where].first if where in self._packs else None
 
 
 class Reader:
