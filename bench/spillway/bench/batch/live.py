@@ -34,8 +34,8 @@ BOUND = "500ms"
 PATIENCE = 120.0
 LOOK = 0.02
 FEW = 4_000  # records that are there from the start, for the shadows to run over
-# The same where it is seen whether they are right: as many as the largest shadow has (`driver.shadows`). Where there are
-# fewer it has the same ones again, and the second time they need not be fetched.
+# The same where it is seen whether they are right: as many as the largest shadow has (`driver.shadows`). With fewer
+# it has the same ones again, and the second time they need not be fetched.
 ENOUGH = 60_000
 SETTLED = 12.0  # seconds of shadows before they are believed
 SECONDS = 4.0  # of work that waits, by what was predicted; and of a burst
