@@ -23,7 +23,9 @@ from spillway.manager.manifests import access
 BEGAN = datetime.datetime.now(datetime.UTC)
 OPERATOR = f"system:serviceaccount:{release.NAMESPACE}:{release.NAME}"
 DRIVER = (Permission("", "pods", access.EXECUTOR_VERBS),)
+EVENTS = Asked("", "events", "list")
 WARM = 180.0
+TOLD = 60.0
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -34,15 +36,20 @@ LEASE = tuple(one._replace(verbs=tuple(v for v in one.verbs if v != "create")) f
 
 @pytest.fixture(scope="module")
 def job(shared_space: Space) -> Job:
-    """One that has grown, changed, shrunk, run a Spark, and ended."""
-    executors = {"min": 1, "max": 1, "memory": "512Mi", "podTemplate": MODEST}
+    """One that has run a Spark with more and less executors, met a quota, grown, shrunk, and ended."""
+    executors = {"min": 2, "max": 2, "memory": "512Mi", "podTemplate": MODEST}
     workers = {"min": 1, "max": 2, "podTemplate": MODEST}
     document = word_count(shared_space, workers=workers, executors=executors)
     document["spec"]["policy"] = {"cooldown": "0s", "scaleDownDelay": "0s", "deleteTopics": True}
     found = Job(shared_space, document)
     found.until_ready()
-    until("an executor", lambda: found.pods("executor"), WARM, found.told)
+    until("two executors", lambda: len(found.pods("executor")) == 2, WARM, found.told)
+    found.edit(lambda spec: spec["execution"]["executors"].update(min=1, max=1))
+    until("one executor", lambda: len(found.pods("executor")) == 1, WARM, found.told)
+    shared_space.apply(_quota(pods=len(found.pods())))
     found.edit(lambda spec: spec["execution"]["workers"].update(min=2))
+    until("why there is none more is looked at", lambda: EVENTS in _audit(OPERATOR).allowed, TOLD, found.told)
+    shared_space.kubectl("delete", "resourcequota", "full")
     until("two workers", lambda: len(found.pods("worker")) == 2, 90, found.told)
     found.until_ready()
     found.edit(lambda spec: spec["execution"]["workers"].update(min=1))
@@ -51,6 +58,15 @@ def job(shared_space: Space) -> Job:
     release.scale(1)
     shared_space.kubectl("delete", "streamjob", found.name, "--timeout=90s", seconds=120)
     return found
+
+
+def _quota(pods: int) -> dict[str, object]:
+    return {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "full"},
+        "spec": {"hard": {"pods": str(pods)}},
+    }
 
 
 def _audit(account: str) -> Audit:

