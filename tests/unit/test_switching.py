@@ -168,6 +168,7 @@ def test_a_paused_job_and_an_empty_one_hold() -> None:
 def test_advice_says_what_it_would_do_and_notes_nothing() -> None:
     found = made(LONG, Policy(mode=Mode.ADVISE))
     assert (found.action, found.to, found.operators) == (Action.ADVISE, BATCH, ("views",))
+    assert (found.switches, made(LONG).switches) == (False, True)
     assert found.history.last is None
 
 

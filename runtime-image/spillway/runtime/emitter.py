@@ -134,9 +134,9 @@ class Emitter:
 
     def has_room(self) -> bool:
         """Whether more may be made; waits a moment if too much is on its way."""
-        if len(self._producer) > MUCH:
+        if self.waiting > MUCH:
             self.serve(SOON)
-        return len(self._producer) <= MUCH
+        return self.waiting <= MUCH
 
     @property
     def waiting(self) -> int:

@@ -98,19 +98,25 @@ def refusal(rounds: int, done: Callable[[str], None]) -> Iterator[Line]:
                 time.sleep(SETTLED)
                 slots = _until(lambda driver=driver: driver.capacities(case.head).get("P_D"))  # type: ignore[misc]
                 done(f"round {number + 1} of {rounds}: {driver.capacities(case.head)}")
-                for times in BURSTS:
-                    rate = slots * times
-                    processes.fresh(_pour, bootstrap, run.source, rate, SECONDS)
-                    told = [one for one in driver.decisions() if one["part"] == "switching"]
-                    refused = [one for one in told if str(one["reason"]).startswith("Batches")]
-                    switched = [one for one in told if one.get("action") == "ToBatch"]
-                    if refused or switched:
-                        break
+                rate, refused, switched = _burst(run, driver, slots)
             kept = "nothing was switched" if not switched else f"MISSED: {switched[0]['sentence']}"
             yield Line(
                 f"burst of {rate:.0f}/s on {case.name}, of which slots do {slots:.0f}/s",
                 f"{kept}; {refused[-1]['sentence'] if refused else 'MISSED: no decision says why'}",
             )
+
+
+def _burst(run: Run, driver: Driver, slots: float) -> tuple[float, list[dict[str, Any]], list[dict[str, Any]]]:
+    """Bursts, until something is decided: the rate of the last one, what was refused, and what was switched."""
+    for times in BURSTS:
+        rate = slots * times
+        processes.fresh(_pour, run.bootstrap, run.source, rate, SECONDS)
+        told = [one for one in driver.decisions() if one["part"] == "switching"]
+        refused = [one for one in told if str(one["reason"]).startswith("Batches")]
+        switched = [one for one in told if one.get("action") == "ToBatch"]
+        if refused or switched:
+            break
+    return rate, refused, switched
 
 
 def _pour(bootstrap: str, topic: str, rate: float, seconds: float) -> None:

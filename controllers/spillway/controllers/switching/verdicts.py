@@ -131,5 +131,10 @@ class Decision:
     instead: Instead | None = None
     again: datetime.timedelta | None = None
 
+    @property
+    def switches(self) -> bool:
+        """Whether operators are to change their paradigm; what is only advised is not to be done."""
+        return self.to is not None and self.action is not Action.ADVISE
+
     def __str__(self) -> str:
         return explain.told(self)

@@ -259,7 +259,7 @@ class Driver:
         before = self.steersman.decision
         self._hands.answers()
         decided = self.steersman.decision
-        if decided is not None and decided is not before and decided.switch.to is not None:
+        if decided is not None and decided is not before and decided.switch.switches:
             self._next = 0.0
         self.batching.step()
 

@@ -13,7 +13,7 @@ from spillway.controllers import tick
 from spillway.controllers.balancing import Slot
 from spillway.controllers.protocol import knowledge, messages
 from spillway.controllers.protocol.values import Owner, Partition
-from spillway.controllers.switching.verdicts import Action, Reason
+from spillway.controllers.switching.verdicts import Reason
 from spillway.model.execution import Mode, Policy
 from spillway.model.operators import Paradigm
 from spillway.model.streamjob import Spec, StreamJob
@@ -134,7 +134,7 @@ class Steersman:
         if beliefs is not self._beliefs:
             return  # of another plan
         self.decision, self._history = decision, decision.history
-        if decision.switch.to is not None and decision.switch.action is not Action.ADVISE:
+        if decision.switch.switches and decision.switch.to is not None:
             self.paradigms |= dict.fromkeys(decision.switch.operators, decision.switch.to)
             for name in decision.switch.operators:
                 part = batches[name].part if name in batches else None
