@@ -39,22 +39,14 @@ def main() -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    listed = "\n".join(f"  {name:10} {what} ({seconds} s)" for name, (_, what, seconds) in PARTS.items())
-    found = argparse.ArgumentParser(
-        prog="python -m spillway.bench.dual",
-        description=f"Measure both paradigms against each other, and against other systems.\n\n{listed}",
-        epilog="Exit code: 0 all reached, 1 one missed or void.\n"
-        "Example:   python -m spillway.bench.dual throughput --works lines ads --rounds 3",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    found.add_argument("what", choices=PARTS, metavar="WHAT", help="one of the above")
-    found.add_argument("--seconds", type=float, help="of load in each run, about; given above where nothing is said")
-    found.add_argument("--rounds", type=int, default=ROUNDS, help=f"repetitions in fresh processes [{ROUNDS}]")
+    parts = {name: f"{what} ({seconds} s)" for name, (_, what, seconds) in PARTS.items()}
+    about = "Measure both paradigms against each other, and against other systems."
+    example = "throughput --works lines ads --rounds 3"
+    found = reports.parser(__package__, about, parts, example, "of load in each run, about", ROUNDS)
     found.add_argument(
         "--works", nargs="+", choices=workloads.ALL, default=[], metavar="NAME", help=f"of {', '.join(workloads.ALL)}"
     )
     found.add_argument("--keep", type=Path, metavar="DIR", help="of raw data and pictures [build/bench/<time>]")
-    found.add_argument("-o", "--output", choices=("table", "json"), default="table", help="for people, or programs")
     return found
 
 

@@ -39,19 +39,10 @@ def main() -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    listed = "\n".join(f"  {name}  {what} ({seconds:g} s each)" for name, (_, _, what, seconds) in PARTS.items())
-    found = argparse.ArgumentParser(
-        prog="python -m spillway.bench.models",
-        description=f"Measure whether the models say what is.\n\n{listed}",
-        epilog="Exit code: 0 all reached, 1 one missed or void.\n"
-        "Example:   python -m spillway.bench.models T2 --rounds 5",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    found.add_argument("what", choices=PARTS, metavar="WHAT", help="one of the above")
-    found.add_argument("--seconds", type=float, help="of each measurement, about; given above where nothing is said")
-    found.add_argument("--rounds", type=int, default=ROUNDS, help=f"repetitions [{ROUNDS}]")
+    parts = {name: f"{what} ({seconds:g} s each)" for name, (_, _, what, seconds) in PARTS.items()}
+    about = "Measure whether the models say what is."
+    found = reports.parser(__package__, about, parts, "T2 --rounds 5", "of each measurement, about", ROUNDS)
     found.add_argument("--keep", type=Path, metavar="DIR", help="of figures and table [build/bench/<what>-<time>]")
-    found.add_argument("-o", "--output", choices=("table", "json"), default="table", help="for people, or programs")
     return found
 
 

@@ -32,19 +32,9 @@ def main() -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    listed = "\n".join(f"  {name:10} {what} ({seconds} s)" for name, (_, _, what, seconds) in PARTS.items())
-    found = argparse.ArgumentParser(
-        prog="python -m spillway.bench.record",
-        description=f"Measure the record paradigm.\n\n{listed}",
-        epilog="Exit code: 0 all reached, 1 one missed or void.\n"
-        "Example:   python -m spillway.bench.record loop --seconds 60 -o json",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    found.add_argument("what", choices=PARTS, metavar="WHAT", help="one of the above")
-    found.add_argument("--seconds", type=float, help="about how long to measure; given above where nothing is said")
-    found.add_argument("--rounds", type=int, default=figures.ROUNDS, help="repetitions in fresh processes [5]")
-    found.add_argument("-o", "--output", choices=("table", "json"), default="table", help="for people, or programs")
-    return found
+    parts = {name: f"{what} ({seconds} s)" for name, (_, _, what, seconds) in PARTS.items()}
+    about, example = "Measure the record paradigm.", "loop --seconds 60 -o json"
+    return reports.parser(__package__, about, parts, example, "about how long to measure", figures.ROUNDS)
 
 
 if __name__ == "__main__":

@@ -2,14 +2,34 @@
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import json
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from spillway.bench.record.figures import Figure, Verdict
+
+
+def parser(
+    package: str, about: str, parts: Mapping[str, str], example: str, seconds: str, rounds: int
+) -> argparse.ArgumentParser:
+    """The arguments of a command line that measures one of some parts; `seconds` says what they are of."""
+    wide = max(map(len, parts))
+    listed = "\n".join(f"  {name:{wide}}  {what}" for name, what in parts.items())
+    found = argparse.ArgumentParser(
+        prog=f"python -m {package}",
+        description=f"{about}\n\n{listed}",
+        epilog=f"Exit code: 0 all reached, 1 one missed or void.\nExample:   python -m {package} {example}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    found.add_argument("what", choices=parts, metavar="WHAT", help="one of the above")
+    found.add_argument("--seconds", type=float, help=f"{seconds}; given above where nothing is said")
+    found.add_argument("--rounds", type=int, default=rounds, help=f"repetitions [{rounds}]")
+    found.add_argument("-o", "--output", choices=("table", "json"), default="table", help="for people, or programs")
+    return found
 
 
 def table(found: Sequence[Figure]) -> str:
