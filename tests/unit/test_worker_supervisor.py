@@ -87,7 +87,7 @@ def test_a_slot_that_dies_is_started_again_and_told_what_the_last_process_was_at
 
 
 def test_a_slot_that_hangs_says_where_it_is_and_is_killed(
-    begin: Start, tmp_path: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+    begin: Start, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     def hangs(number: int, *ways: list[Any]) -> list[list[list[Any]]]:
         return [[["note", "called", number, 0, 3], *ways], SERVE]
@@ -102,8 +102,8 @@ def test_a_slot_that_hangs_says_where_it_is_and_is_killed(
 
     assert all(seat.ends[End.HANG] for seat in supervisor.seats)
     assert all(["called", i, 0, 3] in acted_slots.lives(tmp_path, f"w0.{i}")[1]["suspects"] for i in range(2))
-    told = capfd.readouterr().err
-    assert all(f"in {where}" in told for where in ("backtracks", "do_half", "do_wait"))
+    said = {log.getMessage().split()[0]: log.getMessage() for log in caplog.records if "hangs: Stack" in log.getMessage()}
+    assert all(f"in {where}" in said[f"w0.{i}"] for i, where in enumerate(("backtracks", "do_half", "do_wait")))
     assert "w0.2 tells nothing" in caplog.text
 
 

@@ -31,7 +31,7 @@ from spillway.runtime.slots.settings import Settings
 Work = Callable[[Settings, "Connection[object, object]"], None]
 
 _SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
-# On this signal, a slot that hangs writes where it is, whoever holds the GIL: the handler is in C.
+# On this signal, a slot that hangs tells where it is, whoever holds the GIL: the handler is in C.
 TELL_WHERE = signal.SIGUSR2
 ENDINGS = (signal.SIGINT, signal.SIGTERM)
 # Seconds between two signs of life: a small part of what the worker waits for one (`supervisor.HELD`).
@@ -47,15 +47,17 @@ def slot(settings: Settings, pipe: Connection[object, object]) -> None:
     process.run(settings, pipe)
 
 
-def run(work: Work, settings: Settings, pipe: Connection[object, object]) -> None:
-    """In a new process: do the work, and end with 0 if that ended in order."""
+def run(work: Work, settings: Settings, pipe: Connection[object, object], where: Connection[object, object]) -> None:
+    """In a new process: do the work, and end with 0 if that ended in order. `where` gets what `TELL_WHERE` asks for."""
     end_with_parent()
     for number in ENDINGS:
         signal.signal(number, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDINGS)  # blocked by the worker, so that none came too early
     faulthandler.enable()
-    faulthandler.register(TELL_WHERE, all_threads=False)  # the main thread gets it
-    os.set_inheritable(pipe.fileno(), False)  # what a user's code starts must not keep it open
+    os.set_blocking(where.fileno(), False)  # rather cut off than held up
+    faulthandler.register(TELL_WHERE, where.fileno(), all_threads=False)  # the main thread gets it
+    for ours in (pipe, where):
+        os.set_inheritable(ours.fileno(), False)  # what a user's code starts must not keep it open
     logs.begin(settings.slot)
     if settings.ledger is not None:
         threading.Thread(target=_beat, args=(settings.ledger,), name="heart", daemon=True).start()

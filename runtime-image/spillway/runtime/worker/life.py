@@ -32,6 +32,8 @@ MOST_OPEN = 16
 # Seconds in which the rest of a pipe is read. It does not end if something that the slot started has kept it open:
 # then it stays, with its thread, because a file that is closed while it is read may become another one.
 LAST_WORDS = 1.0
+# Bytes that a pipe holds.
+LONGEST_STACK = 65536
 
 _log = logging.getLogger(__name__)
 
@@ -57,11 +59,14 @@ class Life:
         self._open: dict[int, Answers] = {}
         self._sending = threading.Lock()
         self._pipe, theirs = _SPAWN.Pipe()
-        given = (work, dataclasses.replace(settings, ledger=self._ledger), theirs)
+        self._where, its_own = _SPAWN.Pipe(duplex=False)
+        os.set_blocking(self._where.fileno(), False)
+        given = (work, dataclasses.replace(settings, ledger=self._ledger), theirs, its_own)
         self._process = _SPAWN.Process(target=child.run, args=given, name=settings.slot)
         with _unsignalled():
             self._process.start()
-        theirs.close()  # else the pipe would not end with the process
+        for end in (theirs, its_own):
+            end.close()  # else the pipe would not end with the process
         self._listener = threading.Thread(target=self._listen, name=f"{self.slot} listener", daemon=True)
         self._listener.start()
 
@@ -106,8 +111,15 @@ class Life:
         return False
 
     def ask_where(self) -> None:
-        """Have it write to standard error where it is, even if it hangs."""
+        """Have it tell where it is, even if it hangs."""
         self._signal(child.TELL_WHERE)
+
+    def where(self) -> str:
+        """What it has told of that: a stack of Python, innermost first, or nothing."""
+        try:
+            return os.read(self._where.fileno(), LONGEST_STACK).decode(errors="replace").rstrip()
+        except BlockingIOError:
+            return ""
 
     def kill(self) -> None:
         """End it at once."""
@@ -116,6 +128,7 @@ class Life:
     def close(self) -> None:
         """Give back what it held here, once it has ended."""
         self._process.join()
+        self._where.close()
         self._listener.join(LAST_WORDS)
         if not self._listener.is_alive():
             self._pipe.close()

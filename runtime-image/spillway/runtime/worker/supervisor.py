@@ -15,6 +15,7 @@ import collections
 import dataclasses
 import enum
 import logging
+import math
 import signal
 import time
 from collections.abc import Callable, Sequence
@@ -173,10 +174,12 @@ class Supervisor:
     def _hung(self, seat: Seat, life: Life, now: float, quiet: float) -> None:
         if seat.asked is None:
             seat.asked = now
-            _log.error("%s has given no sign of life for %.1f s; where it hangs:", seat.name, quiet)
+            _log.error("%s has given no sign of life for %.1f s; it is asked where it is", seat.name, quiet)
             life.ask_where()
         elif now - seat.asked >= LAST_CHANCE:
+            _log.error("%s hangs: %s", seat.name, life.where() or "it did not say where")
             life.kill()
+            seat.asked = math.inf  # and that is all there is to do
 
     def _ended(self, seat: Seat, life: Life, code: int, now: float) -> None:
         """A process has ended, and nobody had asked it to."""
