@@ -12,7 +12,7 @@ import pytest
 
 from deployed_job import Deployed, deployed
 from spillway.local.broker import Broker
-from spillway.model.observation import MoveKind
+from spillway.model.observation import MoveKind, Observation
 from spillway.model.operators import Paradigm
 
 WARM = 150.0  # seconds in which a Spark starts, on a machine that has much else to do
@@ -86,9 +86,9 @@ class Fed:
             return self._job.last(f"{self._name}.counts", "word", "n") == dict(self.right)
 
 
-def planned(job: Deployed) -> list[tuple[str, Paradigm]]:
+def planned(told: Observation) -> list[tuple[str, Paradigm]]:
     """The segments of the plan."""
-    plan = job.told.plan
+    plan = told.plan
     return [(one.name, one.paradigm) for one in plan.segments] if plan else []
 
 
@@ -97,12 +97,15 @@ SPLIT = [("words", Paradigm.BATCH), ("tagged", Paradigm.RECORD), ("counts", Para
 
 
 def is_split(job: Deployed) -> bool:
-    return planned(job) == SPLIT and job.segment("words").paradigm is Paradigm.BATCH and job.told.ready
+    told = job.told
+    words = next((one for one in told.segments if one.name == "words"), None)
+    return planned(told) == SPLIT and words is not None and words.paradigm is Paradigm.BATCH and told.ready
 
 
 def is_whole(job: Deployed) -> bool:
-    changed = next(one for one in job.told.conditions if one.type == "RollOut").status
-    return planned(job) == WHOLE and changed and job.told.ready and all(one.working for one in job.told.segments)
+    told = job.told
+    changed = next(one for one in told.conditions if one.type == "RollOut").status
+    return planned(told) == WHOLE and changed and told.ready and all(one.working for one in told.segments)
 
 
 @pytest.mark.broker
@@ -119,7 +122,7 @@ def test_a_part_goes_to_batches_and_is_one_program_with_the_rest_again(broker: B
         job.until(lambda: job.told.ready)
         fed.feed(200)
         job.until(fed.is_right)
-        assert planned(job) == WHOLE
+        assert planned(job.told) == WHOLE
         job.until(lambda: job.told.standby.state == "warm", WARM)
         job.until(lambda: "P_O" in job.client.capacities("words"))  # of the part, before anything is split
         fed.start()
@@ -148,7 +151,7 @@ def test_a_part_goes_to_batches_and_is_one_program_with_the_rest_again(broker: B
         job.until(lambda: is_split(job), WARM)
 
         job.client.switch(["words"], "record")
-        job.until(lambda: planned(job) == WHOLE)
+        job.until(lambda: planned(job.told) == WHOLE)
         job.kill("driver")  # in the middle, or nearly
         fed.feed(300)
         job.start("driver", *spark)
@@ -156,7 +159,7 @@ def test_a_part_goes_to_batches_and_is_one_program_with_the_rest_again(broker: B
         job.until(lambda: job.told.standby.state == "warm", WARM)
 
         job.client.switch(["words"], "batch")
-        job.until(lambda: planned(job) == SPLIT)
+        job.until(lambda: planned(job.told) == SPLIT)
         job.kill("driver")
         fed.feed(300)
         job.start("driver", *spark)

@@ -90,6 +90,13 @@ class World:
         move = Try(was.last + 1, None, was.program, ready=True, releasing=True, cut=self.at(place))
         self._put(place, was._replace(last=was.last + 1, move=move))
 
+    def give_up(self, place: Partition, program: str) -> None:
+        """A partition is given up to one that is to run this program, and has not taken it yet."""
+        self.rest(place)
+        holding = self.state.holdings[place]
+        assert holding.move is not None
+        self._put(place, holding._replace(move=holding.move._replace(heir=SLOT, program=program)))
+
     def at(self, place: Partition) -> int:
         return self.position.get(place, 0)
 

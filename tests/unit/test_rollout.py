@@ -113,6 +113,16 @@ def test_a_plan_may_follow_once_the_last_change_is_done() -> None:
     assert rollout.done(world.state, world.shapes)
 
 
+def test_a_partition_on_its_way_to_its_new_program_is_still_to_change() -> None:
+    world = _changed({("a", "b"): "x"}, {("a", "b"): "x"})
+    for place in world.state.holdings:
+        world.give_up(place, f"{place.segment}@2")
+    assert world.decide().left == tuple(sorted(world.state.holdings))
+    for place in world.state.holdings:
+        world.hold(place, f"{place.segment}@2")
+    assert world.decide().reason is Reason.DONE
+
+
 def test_a_plan_may_follow_once_every_written_edge_is_in_somebodys_hands() -> None:
     world = World.of(rolling.job(CHAIN))
     assert rollout.done(world.state, world.shapes)

@@ -102,7 +102,9 @@ def test_a_slot_that_hangs_says_where_it_is_and_is_killed(
 
     assert all(seat.ends[End.HANG] for seat in supervisor.seats)
     assert all(["called", i, 0, 3] in acted_slots.lives(tmp_path, f"w0.{i}")[1]["suspects"] for i in range(2))
-    said = {log.getMessage().split()[0]: log.getMessage() for log in caplog.records if "hangs: Stack" in log.getMessage()}
+    said = {
+        log.getMessage().split()[0]: log.getMessage() for log in caplog.records if "hangs: Stack" in log.getMessage()
+    }
     assert all(f"in {where}" in said[f"w0.{i}"] for i, where in enumerate(("backtracks", "do_half", "do_wait")))
     assert "w0.2 tells nothing" in caplog.text
 

@@ -354,7 +354,8 @@ class _Change:
             return aim.runs  # nobody ever had it, so there is nothing to change
         if not new:
             return _rests(holding) and not aim.runs
-        return _programs(holding) == (new,) and aim.runs
+        # Also not while it is on its way, given up with its old program and not yet taken with the new one.
+        return {holding.program, *_programs(holding)} == {new} and aim.runs
 
 
 # A program that no plan in the log has: nobody can run it, and nothing is known of it.
