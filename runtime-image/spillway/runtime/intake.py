@@ -29,8 +29,9 @@ _GONE = {
 ENDS = 5.0
 # Bytes that a message counts for beside its value: an empty one is work, too.
 EACH = 100
-# Messages that are taken with one call of the client, which is 1.5 µs: before they are there, nobody knows how large
-# they are. With 256, a turn that had begun with records of 270 bytes ended with 3 MB of frames.
+# Messages that are taken with one call of the client, which is 1.5 µs, at most; fewer, if by those before them there is
+# no room for so many. Before they are there, nobody knows how large they are: with 256, a turn that had begun with
+# records of 270 bytes ended with 3 MB of frames.
 FEW = 32
 
 
@@ -102,7 +103,8 @@ class Intake:
             self.emptied = False
             if taken >= most or self.weight >= room:
                 break
-            asked = min(FEW, most - taken)
+            fits = (room - self.weight) / self.weight * taken
+            asked = int(max(1, min(FEW, most - taken, fits)))
             some = self._consumer.consume(asked, 0)
             self.emptied = len(some) < asked
         return {where: kept for where, some in found.items() if (kept := self._next(where, some))}
