@@ -32,7 +32,6 @@ ODD = st.builds(
     ANY,
     st.builds(Costs, TIMES, TIMES, TIMES, TIMES),
     st.none() | ANY,
-    st.none() | ANY,
 )
 RATES = st.floats(0, 1e7)
 CAPACITIES = st.floats(1, 1e7)
@@ -46,7 +45,6 @@ SANE = st.builds(
     CAPACITIES,
     st.builds(Costs, SPANS, SPANS, SPANS, SPANS),
     st.none() | CAPACITIES,
-    st.none() | st.floats(-1e7, 1e7),
 )
 DELTAS = st.floats(0.01, 0.9)
 

@@ -35,9 +35,8 @@ def measurement(
     p_d: float = 1000.0,
     p_o: float | None = 4000.0,
     at: datetime.datetime = NOON,
-    growth: float | None = None,
 ) -> Measurement:
-    return Measurement(at, TICK, rate, queue, p_d, costs(), p_o, growth)
+    return Measurement(at, TICK, rate, queue, p_d, costs(), p_o)
 
 
 @dataclasses.dataclass
@@ -62,10 +61,9 @@ class Fluid:
         end = self.now + seconds(length)
         while self.now < end:
             v = rate((self.now - NOON).total_seconds())
-            before = self.queue
             self._flow(v)
             self.now += TICK
-            self._decide(v, (self.queue - before) / TICK.total_seconds())
+            self._decide(v)
 
     def _flow(self, v: float) -> None:
         delta = TICK.total_seconds()
@@ -82,8 +80,8 @@ class Fluid:
                 self.queue = 0.0
         self.longest = max(self.longest, self.queue)
 
-    def _decide(self, v: float, growth: float) -> None:
-        m = Measurement(self.now, TICK, v, self.queue, self.p_d, self.costs, self.p_o, growth)
+    def _decide(self, v: float) -> None:
+        m = Measurement(self.now, TICK, v, self.queue, self.p_d, self.costs, self.p_o)
         node = Node("views", ("events",), paradigm=self.paradigm, selectivity=1.0)
         made = decision.decide(Observation((node,), {"views": m}), self.policy, self.history, self.now)
         self.history = made.history

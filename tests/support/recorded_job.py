@@ -114,7 +114,7 @@ def moments(length: int = LENGTH) -> list[Moment]:
 
 def _now(fluid: Fluid, rate: float, policy: Policy) -> Decision:
     """What is decided now; the fluid has noted this very measurement, so it counts once."""
-    m = Measurement(fluid.now, bursting.TICK, rate, fluid.queue, P_D, fluid.costs, P_O, 0.0)
+    m = Measurement(fluid.now, bursting.TICK, rate, fluid.queue, P_D, fluid.costs, P_O)
     node = Node("views", ("events",), paradigm=fluid.paradigm, selectivity=0.33)
     return decision.decide(Observation((node,), {"views": m}), policy, fluid.history, fluid.now)
 

@@ -62,19 +62,19 @@ def test_a_short_queue_holds_and_says_what_batches_would_take() -> None:
 
 
 def test_the_thresholds_are_exact() -> None:
-    # L_switch = 0.25·500·0.5 + 0.365·1000 = 427.5; δ = 0.2
-    assert made(measurement(queue=512.9, growth=0)).action is Action.HOLD
-    assert made(measurement(queue=513.1, growth=0)).action is Action.TO_BATCH
+    # L_switch = 0.25·1000·0.5 + 0.365·1000 = 490; δ = 0.2
+    assert made(measurement(rate=1000, queue=587.9)).action is Action.HOLD
+    assert made(measurement(rate=1000, queue=588.1)).action is Action.TO_BATCH
 
 
 def test_a_queue_that_is_gone_before_a_first_batch_stays_record_by_record() -> None:
-    found = made(measurement(queue=520, growth=-500))
+    found = made(measurement(rate=500, queue=520))
     assert (found.action, found.reason) == (Action.HOLD, Reason.DRAINING)
-    assert made(measurement(queue=520, growth=-1)).action is Action.TO_BATCH
+    assert made(measurement(rate=999, queue=600)).action is Action.TO_BATCH
 
 
 def test_a_high_rate_alone_is_no_burst_until_a_step_was_seen() -> None:
-    fast = measurement(rate=2500, queue=100, growth=-1)
+    fast = measurement(rate=2500, queue=100)
     calm = {"views": watched(*[1000.0, 1040.0, 960.0] * 20)}
     stepped = decide(Observation((node(),), {"views": fast}), POLICY, History(bursts=calm, seen=EARLIER), NOON)
 
@@ -122,10 +122,6 @@ NONSENSE = {
     "a batch capacity that is no number": (
         dataclasses.replace(LONG, batch_capacity=math.nan),
         "the batch capacity of `views` is nan",
-    ),
-    "growth that is no number": (
-        dataclasses.replace(LONG, growth=math.nan),
-        "the growth of the queue of `views` is nan",
     ),
     "an interval of zero": (dataclasses.replace(LONG, costs=costs(interval=0)), "batch interval of `views`"),
     "a span of zero": (dataclasses.replace(LONG, span=seconds(0)), "the span"),

@@ -92,11 +92,11 @@ def pace(
     """Write events as they are due, each with its due time in so many units a second; how late that was."""
     client = producer(bootstrap, {"linger.ms": 0})
     client.list_topics(topic, timeout=PATIENCE)  # the first event must not wait for that
-    schedule.take_precedence()
     pacer = schedule.Pacer(plan)
-    for (number, due), event in zip(pacer.events(), EVENTS[workload](), strict=False):
-        _produce(client, topic, event.at(int(due * unit)), number % partitions)
-        client.poll(0)
+    with schedule.precedence():
+        for (number, due), event in zip(pacer.events(), EVENTS[workload](), strict=False):
+            _produce(client, topic, event.at(int(due * unit)), number % partitions)
+            client.poll(0)
     _flushed(client)
     return schedule.lateness(pacer.late)
 

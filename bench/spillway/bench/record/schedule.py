@@ -20,14 +20,21 @@ from spillway.bench.record import figures
 LATEST = 0.005
 
 
-def take_precedence() -> None:
+@contextlib.contextmanager
+def precedence() -> Iterator[None]:
     """The generator is no part of the system: what starts or works on the same cores must not make it late.
 
-    This holds for the thread that asks, and for those that it starts from now on; so ask once the client is there.
-    With precedence for its threads too, a client whose broker is busy took a whole core from that very broker.
+    This holds for the thread that asks, and for those that it starts meanwhile; so ask once the client is there, and
+    for no longer than it sends. With precedence for its threads too, a client whose broker is busy took a whole core
+    from that very broker.
     """
     with contextlib.suppress(PermissionError, AttributeError):
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+    try:
+        yield
+    finally:
+        with contextlib.suppress(PermissionError, AttributeError):
+            os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

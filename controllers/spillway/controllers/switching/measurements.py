@@ -46,7 +46,6 @@ class Measurement:
     record_capacity: float
     costs: Costs
     batch_capacity: float | None = None
-    growth: float | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -126,8 +125,6 @@ def wrong(name: str, m: Measurement, now: datetime.datetime) -> str | None:
     for what, value, positive in numbers:
         if not sound(value) or (positive and value <= 0):
             return f"the {what} of `{name}` is {value}"
-    if m.growth is not None and not sound(abs(m.growth)):
-        return f"the growth of the queue of `{name}` is {m.growth}"
     c = m.costs
     if min(m.span, c.interval) <= datetime.timedelta(0):
         return f"the span or the batch interval of `{name}` is not positive"

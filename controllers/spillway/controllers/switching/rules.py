@@ -113,7 +113,7 @@ def record_by_record(observation: Observation, name: str, burst: Burst, hysteres
         why = f"{by_batch} instead of {by_record}"
         sentence = f"hold: the queue of `{name}`, {m.queue:.0f}, is not beyond L_up, {up:.0f}"
         return _hold(case, Reason.BELOW_POINT, sentence, Alternative("batches", why))
-    shrinks = -(m.growth if m.growth is not None else case.surplus)
+    shrinks = -case.surplus
     patience = max(first, PAYBACK)
     if not coming and shrinks > 0 and m.queue - switch < shrinks * patience:
         sentence = f"hold: the queue of `{name}`, {m.queue:.0f}, shrinks by {shrinks:.0f} per second"

@@ -394,7 +394,7 @@ def _explained(known: Capacity, standby: Standby | None) -> list[str]:
     batches = f"batches {sizes.rate(known.batch)}, {known.batch / known.record:.2g} times that"
     if known.batches_win:
         return [f"{record}, {batches}"]
-    return [f"{record}, {batches}: too little to gain, so this burst asks for more slots instead"]
+    return [f"{record}, {batches}: too little to gain by that; what they do under the burst decides"]
 
 
 def _finite(seconds: float) -> float:
