@@ -97,3 +97,31 @@ def test_a_reader_takes_the_parts_of_a_range_once(monkeypatch: pytest.MonkeyPatc
     mine = [data for number, data in _combined(made, _rows(2000, 300), []) if number == 0]
 
     assert _table(made, [*mine[:3], *mine, *mine[1:]]) == _table(made, mine)
+
+
+def test_rows_that_are_added_up_first_are_not_shared_out_before() -> None:
+    made = _programs("word-count")
+    sender = next(program for program in made.values() if program.edges)
+    (edge,) = sender.edges
+    aims = combining.aims(sender, made)
+    lines = [programs.Message(offset, f"a{offset % 7} b{offset % 5}".encode()) for offset in range(50)]
+    apart = Loop(sender).bind(partitions={edge.reader: WIDTH})
+    kept = Loop(sender, together=combining.together(sender, aims)).bind(partitions={edge.reader: WIDTH})
+    for running in (apart, kept):
+        running.run[sender.ports[0].label](lines)
+
+    (rows,) = kept.edges[edge.label]
+    assert sorted(rows) == sorted(row for part in apart.edges[edge.label] for row in part)
+    assert sum(map(bool, apart.edges[edge.label])) > 1
+    assert combining.together(sender, {}) == frozenset()
+
+
+def test_a_row_that_can_not_be_added_up_is_told_with_the_partition_that_it_would_have_gone_to() -> None:
+    made = _programs("word-count")
+    sender = next(program for program in made.values() if program.edges)
+    (edge,) = sender.edges
+    told: list[Any] = []
+    combiner = Combiner(edge, combining.aims(sender, made)[edge.label], WIDTH, lambda *refused: told.append(refused))
+    combiner.add([(4, 0, START, "k1"), (5, 0, "no time", "k1")])
+
+    assert [(refused[1], refused[-1]) for refused in told] == [(5, keys.partition(keys.encode(("k1",)), WIDTH))]

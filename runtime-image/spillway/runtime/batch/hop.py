@@ -14,7 +14,7 @@ from confluent_kafka import Consumer, KafkaException
 
 from spillway.model.errors import RetryError
 from spillway.runtime import clients, functions
-from spillway.runtime.batch import ranges
+from spillway.runtime.batch import combining, ranges
 from spillway.runtime.batch.ranges import Order, Range, Result, Tools
 from spillway.runtime.clients import Access
 from spillway.runtime.emitter import Emitter
@@ -69,7 +69,7 @@ class _Kept:
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self._loops: dict[str, Loop] = {}
+        self._loops: dict[tuple[str, frozenset[str]], Loop] = {}
         self._clients: dict[Access, _Clients] = {}
         self._replicas: dict[tuple[str, str], Replicas] = {}  # by job and program
 
@@ -106,12 +106,14 @@ class _Kept:
 
     def _loop(self, order: Order) -> Loop:
         program = order.program
-        if program.id not in self._loops:
+        together = combining.together(program, order.aims)
+        known = program.id, together
+        if known not in self._loops:
             if len(self._loops) >= _PROGRAMS:
                 self._loops.clear()
             loaded = {name: functions.load(name, order.code) for name, _ in program.digests}
-            self._loops[program.id] = Loop(program, loaded)
-        return self._loops[program.id]
+            self._loops[known] = Loop(program, loaded, together=together)
+        return self._loops[known]
 
 
 @functools.cache

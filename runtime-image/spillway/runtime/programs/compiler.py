@@ -35,7 +35,7 @@ import operator
 import time
 import warnings
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -58,13 +58,19 @@ class Loop:
     """A compiled program: `source` to read, `bind` to run it on a partition."""
 
     def __init__(
-        self, program: Program, functions: Mapping[str, Function] | None = None, *, sampled: int = SAMPLED
+        self,
+        program: Program,
+        functions: Mapping[str, Function] | None = None,
+        *,
+        sampled: int = SAMPLED,
+        together: Collection[str] = (),
     ) -> None:
         """With the functions of the user that it calls, by reference; raises FunctionError where one is missing.
 
-        Of so many records, one is timed.
+        Of so many records, one is timed. Rows of the edges that are to be kept `together` are not shared out to
+        partitions by their keys: for who adds them up first, and has one for each key afterwards.
         """
-        self._sampled = sampled
+        self._sampled, self._together = sampled, frozenset(together)
         loaded = functions or {}
         for reference, digest in program.digests:
             if reference not in loaded:
@@ -77,7 +83,7 @@ class Loop:
                 )
                 raise FunctionError(message)
         self.program = program
-        writer = records.Writer(program, loaded)
+        writer = records.Writer(program, loaded, self._together)
         text = _written(program, writer, sampled)
         self._owners = text.owners
         self._lines = text.lines
@@ -111,7 +117,10 @@ class Loop:
             most: by output, the bytes that a message of it may have; `writing.MAX_BYTES` where nothing is said.
         """
         known = partitions or {}
-        buffers = {edge.label: 1 if edge.key is None else known.get(edge.reader, 1) for edge in self.program.edges}
+        buffers = {
+            edge.label: 1 if edge.key is None or edge.label in self._together else known.get(edge.reader, 1)
+            for edge in self.program.edges
+        }
         running = Running(
             source=(self.file, self._owners, self._lines),
             places=self._places,

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from spillway import expressions
@@ -33,9 +33,11 @@ class Writer:
         stages: vectorised steps that the current loop feeds, with the flow behind them.
     """
 
-    def __init__(self, program: Program, loaded: Mapping[str, Function]) -> None:
+    def __init__(self, program: Program, loaded: Mapping[str, Function], together: Collection[str] = ()) -> None:
+        """`together`: edges whose rows are kept together, whatever their keys."""
         self.program = program
         self.loaded = loaded
+        self.together = together
         self.names = Names()
         self.out = Lines()
         self.functions = Lines()
