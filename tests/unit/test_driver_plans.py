@@ -15,12 +15,15 @@ import programs
 from spillway.controllers import acceptance, rollout
 from spillway.controllers.planning import planner
 from spillway.controllers.pressure import Done
-from spillway.controllers.protocol import messages
+from spillway.controllers.protocol import log, messages
+from spillway.controllers.protocol.frozen import Frozen
 from spillway.controllers.topics import Names, Topic
 from spillway.model.operators import Paradigm
 from spillway.model.streamjob import StreamJob
+from spillway.runtime.batch import combining
 from spillway.runtime.driver import plans, shapes, steering
 from spillway.runtime.driver.believing import Beliefs
+from spillway.runtime.driver.catalogue import Catalogue
 from spillway.runtime.driver.observing import Rates, Seen, Work
 from spillway.runtime.driver.plans import Made
 from spillway.runtime.driver.steering import Batches
@@ -272,3 +275,25 @@ def test_idle_segments_teach_nothing() -> None:
     before = beliefs.problem
     beliefs.learn({"words": Work(0.0, 0.0, 0.0), "counts": Work(1.0, 1.0, 1e-6)}, 1.0)
     assert beliefs.problem is before
+
+
+def test_what_is_left_of_a_plan_before_works_together_with_the_programs_of_that_plan() -> None:
+    document = yaml.safe_load((programs.EXAMPLES / "word-count.yaml").read_text())
+    document["spec"]["operators"][-1]["name"] = document["spec"]["outputs"][0]["input"] = "totals"
+    verdict = acceptance.accept(document)
+    assert verdict.job is not None, verdict.message
+    both = {1: plans.numbered(_first().plan, 1, 1), 2: plans.numbered(_made(verdict.job).plan, 1, 2)}
+    catalogue = Catalogue(NAMES)
+    catalogue.learn(log.State(plans=Frozen(both)))
+
+    before, after = (catalogue.program(plan.segments[0].program) for plan in both.values())
+    assert before is not None
+    assert after is not None
+    assert (catalogue.beside(before).keys(), catalogue.beside(after).keys()) == (
+        {"words", "counts"},
+        {"words", "totals"},
+    )
+    assert [*combining.aims(before, catalogue.beside(before))] == ["counts.main"]
+    tried = dataclasses.replace(before)  # no plan has it
+    assert catalogue.beside(tried).keys() == {"words", "totals"}
+    assert combining.aims(tried, catalogue.beside(tried)) == {}

@@ -38,11 +38,13 @@ class Aim(NamedTuple):
 def aims(program: Program, others: Mapping[str, Program]) -> dict[str, Aim]:
     """By edge of a program, the aggregate that reads it, where rows for it can be added up before they are sent.
 
-    `others` are the programs of the plan, by name.
+    `others` are the programs that it works together with, by name.
     """
     found = {}
     for edge in program.edges:
-        head = others[edge.reader]
+        head = others.get(edge.reader)
+        if head is None:
+            continue  # a piece that was only tried, and is none any more
         for port in head.ports:
             if port.combined:
                 found[edge.label] = Aim(head.step(edge.reader), port.schema)

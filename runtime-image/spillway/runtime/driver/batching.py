@@ -479,7 +479,7 @@ class Batching:
         return found
 
     def _aims(self, program: Program) -> Mapping[str, combining.Aim]:
-        return combining.aims(program, {**self._catalogue.tried, **self._catalogue.planned(self._state)})
+        return combining.aims(program, self._catalogue.beside(program))
 
     def _width(self, program: Program) -> int:
         plan = self._state.plan_of(program.id) or self._state.plan

@@ -54,6 +54,18 @@ class Catalogue:
         found = self._by_hash.get(name)
         return found or next((program for program in self.tried.values() if program.id == name), None)
 
+    def beside(self, program: Program) -> Mapping[str, Program]:
+        """The programs of the last plan that has it, by segment; of a piece that is only tried, whatever there may be.
+
+        Not those of the last plan: a piece goes on with its ranges while that is one segment again already, and those
+        who read it then are in the plan before.
+        """
+        for number in sorted(self._programs, reverse=True):
+            if self._programs[number].get(program.name) is program:
+                return self._programs[number]
+        last = self._programs[max(self._programs)] if self._programs else {}
+        return {**self.tried, **last}
+
     def input(self, state: log.State, place: Partition) -> str:
         """The topic that a partition is of."""
         holding = state.holdings.get(place)
