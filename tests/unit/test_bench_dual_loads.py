@@ -109,6 +109,15 @@ def decision(at: float, to: str | None, part: str = "switching") -> dict[str, ob
     return {"at": at, "part": part, "reason": "Some", "sentence": "so"} | ({"to": to} if to else {})
 
 
+def test_at_the_threshold_those_switches_count_that_are_decided_while_the_load_lasts() -> None:
+    heard = Heard()
+    heard.decided([decision(100.5, "batch"), decision(105.0, "record"), decision(LOAD.end + 1, "batch")])
+    run = courses.failed(Maker("D", words.WORDS), LOAD.phases, "")
+    (figure,) = threshold.shown(words.WORDS, 1.0, [dataclasses.replace(run, load=LOAD, begin=100.0, heard=heard)])
+
+    assert (figure.value, figure.verdict) == (2, Verdict.MISSED)
+
+
 def test_only_decisions_to_switch_are_switches_and_each_is_counted_once() -> None:
     heard = Heard()
     for _ in range(2):

@@ -6,6 +6,7 @@ half of the time more comes than can be done; more than one is a job that can't 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 from spillway.bench.dual import capacity, throughput, turns
@@ -13,6 +14,7 @@ from spillway.bench.dual.courses import Run
 from spillway.bench.dual.keeping import Keeper
 from spillway.bench.dual.loads import Phase
 from spillway.bench.engines import D, Maker, R
+from spillway.bench.engines.switches import Switch
 from spillway.bench.record import figures, systems
 from spillway.bench.record.figures import Figure
 from spillway.bench.workloads import words
@@ -53,5 +55,11 @@ def shown(work: Work, rate: float, runs: Sequence[Run]) -> list[Figure]:
     """How often each has switched."""
     void, note = any(run.problem for run in runs), throughput.problems(runs)
     title = f"D7 {work.title} at {rate:,.0f}/s ± {AROUND * 100:.0f} %: switches"
-    values = [float(len(run.heard.switches(run.begin))) for run in runs]
+    values = [float(len(_switches(run))) for run in runs]
     return [figures.of(title, values, "", most=MOST, note=note, void=void)]
+
+
+def _switches(run: Run) -> list[Switch]:
+    """Those while the load lasted: that a job comes back when nothing comes any more is as it should be."""
+    end = run.load.end if run.load is not None else math.inf
+    return [one for one in run.heard.switches(run.begin) if one.at <= end]
