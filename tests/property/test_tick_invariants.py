@@ -41,9 +41,7 @@ numbers = st.one_of(st.sampled_from([0.0, -1.0, math.nan, math.inf, -math.inf, 1
 times = st.sampled_from([NOON, NOON - TICK, NOON - 20 * TICK, NOON + 100 * TICK, NOON.replace(tzinfo=None)])
 spans = st.sampled_from([TICK, 0 * TICK, -TICK])
 costs = st.builds(measurements.Costs, spans, spans)
-measured = st.builds(
-    Measurement, times, spans, numbers, numbers, numbers, costs, st.none() | numbers, st.none() | numbers
-)
+measured = st.builds(Measurement, times, spans, numbers, numbers, numbers, costs, st.none() | numbers)
 arrivals = st.none() | st.builds(Arrivals, times, spans, numbers)
 
 
