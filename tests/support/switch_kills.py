@@ -8,6 +8,7 @@ the step.
 from __future__ import annotations
 
 import collections
+import contextlib
 import os
 import signal
 import statistics
@@ -189,7 +190,8 @@ class Killing:
                 self._broker.kill()
                 self._broker.start()
             case "jvm":
-                os.kill(self._jvm(job), signal.SIGKILL)
+                if not _killed(self._jvm(job)):
+                    return None
             case "python":
                 if not self._one_python(job):
                     return None
@@ -205,9 +207,16 @@ class Killing:
         """Kill a process in which Spark's tasks run, not that off which they are forked."""
         daemons = [pid for pid in machine.tree(self._jvm(job)) if _DAEMON in _command(pid)]
         workers = [pid for pid in daemons if _parent(pid) in daemons]
-        if workers:
-            os.kill(workers[0], signal.SIGKILL)
-        return bool(workers)
+        return bool(workers) and _killed(workers[0])
+
+
+def _killed(pid: int) -> bool:
+    """Kill a process; not one that is dead since the kill before, because nobody has needed it meanwhile."""
+    if pid:  # none is 0, which would be all of us
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+            return True
+    return False
 
 
 # As a module that is run: the JVM has its name among its settings, too.
