@@ -87,7 +87,7 @@ def test_no_more_is_taken_than_there_is_room_for(broker: Broker, access: Access,
             counts.append(len(found[topic, 0]))
 
     assert counts[:9] == [10] * 9  # the last of which is beyond it
-    assert max(counts) > FEW
+    assert max(counts) > FEW + 1
     assert intake.emptied
     intake.close()
 

@@ -70,7 +70,8 @@ class Loop:
         Of so many records, one is timed. Rows of the edges that are to be kept `together` are not shared out to
         partitions by their keys: for who adds them up first, and has one for each key afterwards.
         """
-        self._sampled, self._together = sampled, frozenset(together)
+        self._sampled = sampled
+        self._apart = {edge.label for edge in program.edges if edge.key is not None and edge.label not in together}
         loaded = functions or {}
         for reference, digest in program.digests:
             if reference not in loaded:
@@ -83,7 +84,7 @@ class Loop:
                 )
                 raise FunctionError(message)
         self.program = program
-        writer = records.Writer(program, loaded, self._together)
+        writer = records.Writer(program, loaded, self._apart)
         text = _written(program, writer, sampled)
         self._owners = text.owners
         self._lines = text.lines
@@ -118,8 +119,7 @@ class Loop:
         """
         known = partitions or {}
         buffers = {
-            edge.label: 1 if edge.key is None or edge.label in self._together else known.get(edge.reader, 1)
-            for edge in self.program.edges
+            edge.label: known.get(edge.reader, 1) if edge.label in self._apart else 1 for edge in self.program.edges
         }
         running = Running(
             source=(self.file, self._owners, self._lines),

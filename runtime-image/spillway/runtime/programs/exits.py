@@ -39,7 +39,7 @@ class Writer:
             return
         to = self.buffer(edge)
         row = addressed(flow, edge.schema, place)
-        if edge.key is not None and edge.label not in self._to.together:
+        if edge.label in self._to.apart:
             key = self.key(edge, flow, self._types_of(edge, flow))
             to = f"{to}[crc32({key}) % {self.partitions(edge)}]"
         self._to.line(place, f"{to}({row})", owner)
@@ -48,9 +48,9 @@ class Writer:
     def buffer(self, edge: Edge) -> str:
         """A name for what takes rows of an edge: a function, or one for each partition."""
         name = f"to_{identifier(edge.label)}"
-        if edge.key is None or edge.label in self._to.together:
-            return self._to.bind(name, f"at.edges[{edge.label!r}][0].append")
-        return self._to.bind(name, f"[rows.append for rows in at.edges[{edge.label!r}]]")
+        if edge.label in self._to.apart:
+            return self._to.bind(name, f"[rows.append for rows in at.edges[{edge.label!r}]]")
+        return self._to.bind(name, f"at.edges[{edge.label!r}][0].append")
 
     def partitions(self, edge: Edge) -> str:
         """A name for the number of partitions of an edge."""

@@ -33,11 +33,11 @@ class Writer:
         stages: vectorised steps that the current loop feeds, with the flow behind them.
     """
 
-    def __init__(self, program: Program, loaded: Mapping[str, Function], together: Collection[str] = ()) -> None:
-        """`together`: edges whose rows are kept together, whatever their keys."""
+    def __init__(self, program: Program, loaded: Mapping[str, Function], apart: Collection[str]) -> None:
+        """`apart`: edges whose rows are shared out to partitions, by their keys."""
         self.program = program
         self.loaded = loaded
-        self.together = together
+        self.apart = apart
         self.names = Names()
         self.out = Lines()
         self.functions = Lines()
