@@ -100,8 +100,20 @@ def test_a_run_that_told_nothing_has_a_report_too() -> None:
     assert any("nobody fed it" in line for line in report.lines(empty))
 
 
+def test_results_that_a_lost_owner_repeated_are_told_as_such() -> None:
+    taken = switch() | {"kind": "takeover", "from": "w0.0", "to": "w1.0"}
+    repeated = {**RIGHT, "verdict": "not right", "duplicated": 7}
+
+    assert not outcome(moves=[taken], verdict=repeated).is_right
+    assert "an owner was lost" in " ".join(report.lines(outcome(moves=[taken], verdict=repeated)))
+    assert "an owner was lost" not in " ".join(report.lines(outcome(verdict=repeated)))
+    assert "an owner was lost" not in " ".join(report.lines(outcome(moves=[taken])))
+
+
 def test_it_fits_a_terminal_of_80_columns() -> None:
-    assert max(map(len, report.lines(outcome(moves=[switch(), switch("record", 1_040.0)])))) <= 80
+    taken = switch() | {"kind": "takeover", "from": "w0.0", "to": "w1.0"}
+    moves, repeated = [switch(), switch("record", 1_040.0), taken], {**RIGHT, "duplicated": 6_811}
+    assert max(map(len, report.lines(outcome(moves=moves, verdict=repeated)))) <= 80
 
 
 @pytest.mark.parametrize(

@@ -69,12 +69,21 @@ def test_another_program_is_told_as_such_also_after_a_rest() -> None:
 
 def test_a_takeover_pauses_from_when_the_owner_was_found_to_be_lost() -> None:
     journal, state = Journal(), log.folded(BEGUN)
-    journal.lost(P, 10.0)
-    journal.lost(P, 11.0)  # still
+    journal.lost(P, 10.0, silent=True)
+    journal.lost(P, 11.0, silent=False)  # it is lost still, and for the reason for which it was given up
     journal.read(state, Assign(1, P, 2, B, "x", 0, takeover=True), 10.5)
     assert journal.moves[-1].kind is MoveKind.TAKEOVER
     assert journal.moves[-1].pause_ms == 500.0
+    assert journal.moves[-1].reason == "its owner was lost: nothing was heard of it for 3 s"
     assert journal.counts == {MoveKind.TAKEOVER: 1}
+
+
+def test_a_takeover_tells_why_the_owner_was_lost_where_it_said_so() -> None:
+    heir = Owner(A.slot, 2)
+    begun_anew = (Join(A.slot, "c", "a commit came to nothing"), Assign(1, P, 2, heir, "x", 0, takeover=True))
+    assert _told(*BEGUN, *begun_anew)[-1].reason == "its owner was lost: a commit came to nothing"
+    killed = (Join(A.slot, "d"), Assign(1, P, 3, Owner(A.slot, 3), "x", 0, takeover=True))
+    assert _told(*BEGUN, *begun_anew, *killed)[-1].reason == "its owner was lost"
 
 
 def test_a_release_that_was_taken_back_is_no_pause() -> None:

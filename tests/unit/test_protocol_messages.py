@@ -21,6 +21,7 @@ ASSIGN = Assign(leader=2, partition=PLACE, epoch=5, owner=W0, program="ab12", st
     [
         Lead(1, "driver-0.a"),
         Join("w0", "w0.x"),
+        Join("w0", "w0.y", "a commit came to nothing"),
         PLAN,
         ASSIGN,
         Prepared(PLACE, 6, W0, "no such function: ads.enrich"),

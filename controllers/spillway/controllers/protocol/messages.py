@@ -52,16 +52,18 @@ class Lead(FromLeader, frozen=True):
     driver: Name
 
 
-class Join(Message, frozen=True):
+class Join(Message, frozen=True, omit_defaults=True):
     """A process starts to work as a slot. It becomes the slot's next incarnation; any earlier one is dead to all.
 
     Attributes:
         slot: the slot, which keeps its name over restarts.
         process: one life of a process, by which it finds its own message.
+        why: why the life before this one ended, for people; empty if it is not known, or there was none.
     """
 
     slot: Name
     process: Name
+    why: Text = ""
 
 
 class Fenced(FromLeader, frozen=True):

@@ -21,7 +21,7 @@ import enum
 from typing import NamedTuple
 
 from spillway.controllers.protocol import effects, messages, rules
-from spillway.controllers.protocol.values import Owner, Partition
+from spillway.controllers.protocol.values import LONGEST_TEXT, Owner, Partition
 
 
 class Phase(enum.IntEnum):
@@ -146,4 +146,4 @@ def advanced(work: Work, me: Owner, keep: rules.Rules = rules.ALL) -> Step:
 
 def prepared(partition: Partition, epoch: int, me: Owner, problem: str = "") -> effects.Append:
     """What to write when a program is ready, or can't be."""
-    return effects.Append(messages.Prepared(partition, epoch, me, problem[:1000]))
+    return effects.Append(messages.Prepared(partition, epoch, me, problem[:LONGEST_TEXT]))

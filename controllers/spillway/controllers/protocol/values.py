@@ -9,7 +9,8 @@ import msgspec
 from spillway.model import errors
 
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=253)]  # as long as Kubernetes allows for names
-Text = Annotated[str, msgspec.Meta(max_length=1000)]
+LONGEST_TEXT = 1000
+Text = Annotated[str, msgspec.Meta(max_length=LONGEST_TEXT)]
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]  # what every reader of JSON holds exactly
 ENGINE = "batch"  # the slot's name of the batch engine; its incarnation is the number of the leader that runs it
 

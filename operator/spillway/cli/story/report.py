@@ -168,6 +168,9 @@ def lines(outcome: Outcome) -> Iterator[str]:
         counts = [_thousands(verdict.get(name, 0)) for name in ("records_in", "records_out")]
         yield f"judged        {counts[0]} lines in, {counts[1]} results out:"
         yield f"              {named}"
+        if outcome.mistakes["duplicated"] and (taken := [move for move in outcome.moves if move["kind"] == "takeover"]):
+            yield f"              an owner was lost at {_clock(taken[0])}; what it had emitted since its last"
+            yield "              commit is repeated: the outputs are at-least-once"
         if verdict.get("void"):
             yield f"              nothing can be said: {verdict['void']}"
     if outcome.problem:
@@ -189,11 +192,14 @@ def _switched(outcome: Outcome) -> Iterator[str]:
         return
     label = "switches      "
     for move in switches:
-        at = datetime.datetime.fromtimestamp(float(move["at"])).astimezone()
         pause = move["pause_ms_max"]
         paused = "" if pause is None else f", {move['partitions']} partitions, {pause:.0f} ms each at most"
-        yield f"{label}{at:%H:%M:%S} to {_paradigm(move['to'])}{paused}"
+        yield f"{label}{_clock(move)} to {_paradigm(move['to'])}{paused}"
         label = " " * len(label)
+
+
+def _clock(move: Mapping[str, Any]) -> str:
+    return f"{datetime.datetime.fromtimestamp(float(move['at'])).astimezone():%H:%M:%S}"
 
 
 def _paradigm(name: object) -> str:

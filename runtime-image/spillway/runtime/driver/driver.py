@@ -302,7 +302,7 @@ class Driver:
             self.leading.tell(lambda me, place=place, epoch=epoch: knowledge.late(me, place, epoch))  # type: ignore[misc]
         for place, holding in state.holdings.items():
             if self.leading.me.lost(holding.owner):
-                self.journal.lost(place, now)
+                self.journal.lost(place, now, silent=holding.owner in self.silent)
         seen = observing.look(self.reports, state, self.catalogue.planned(state), now)
         while not self._ordered.empty():
             ordered = self._ordered.get()

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from spillway.controllers.protocol import log, messages
 from spillway.controllers.protocol.values import ENGINE, Partition
 from spillway.model.observation import MOVES, Move, MoveKind
+from spillway.runtime.driver.liveness import SILENT
 
 # Bounds of the buckets of pauses, in seconds: three for each factor of ten, from a quick switch to a slow takeover.
 PAUSES = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
@@ -44,10 +45,14 @@ class Journal:
         self._begun: dict[Partition, float] = {}
         self._prepared: dict[Partition, float] = {}
         self._stopped: dict[Partition, float] = {}
+        self._ended: dict[str, str] = {}  # by slot: why its last life ended, where that is known
+        self._silent: set[Partition] = set()  # those whose owner is given up because it was silent
 
-    def lost(self, place: Partition, at: float) -> None:
-        """Its owner is given up."""
-        self._stopped.setdefault(place, at)
+    def lost(self, place: Partition, at: float, *, silent: bool) -> None:
+        """Its owner is given up; because it was `silent`, or because it said itself that it begins anew."""
+        if place not in self._stopped:
+            self._stopped[place] = at
+            (self._silent.add if silent else self._silent.discard)(place)
 
     def read(
         self,
@@ -62,6 +67,8 @@ class Journal:
         The reasons of those that decide: `why` partitions go from slot to slot, and segments were `switched`.
         """
         match message:
+            case messages.Join():
+                self._ended[message.slot] = message.why
             case messages.Prepare():
                 self._begun[message.partition] = at
             case messages.Release():
@@ -120,6 +127,9 @@ class Journal:
         reason = (why or {}).get(place) or _WHY[kind]
         if kind in (MoveKind.TAKEOVER, MoveKind.PROGRAM, MoveKind.REST):  # `why` is of who gets what
             reason = _WHY[kind]
+        if kind is MoveKind.TAKEOVER and source:
+            ended = f"nothing was heard of it for {SILENT:g} s" if place in self._silent else self._ended.get(source)
+            reason = f"{reason}: {ended}" if ended else reason
         self.moves.append(Move(at, kind, str(place), source, target, pause, reason, prepared))
         self.counts[kind] += 1
         if pause is not None:

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from spillway.controllers.protocol import effects, log, messages, owner, slot
 from spillway.controllers.protocol.slot import Slot
-from spillway.controllers.protocol.values import Owner, Partition
+from spillway.controllers.protocol.values import LONGEST_TEXT, Owner, Partition
 from spillway.controllers.topics import Names
 from spillway.model.errors import NotReadyError
 from spillway.model.execution import Delivery, OnError
@@ -68,9 +68,17 @@ class Life:
     """One life; `step` is once around the loop."""
 
     def __init__(
-        self, settings: Settings, access: Access, library: Library, stopped: Callable[[], bool] = lambda: False
+        self,
+        settings: Settings,
+        access: Access,
+        library: Library,
+        stopped: Callable[[], bool] = lambda: False,
+        why: str = "",
     ) -> None:
-        """Join: from here on any earlier life of this slot is dead to all. `stopped`: nobody wants that any more."""
+        """Join: from here on any earlier life of this slot is dead to all, and `why` that ended is said.
+
+        `stopped`: nobody wants that any more.
+        """
         spec = settings.job.spec
         self.names = Names.of(settings.job)
         self._access, self._library = access, library
@@ -83,7 +91,7 @@ class Life:
         self.emitter = Emitter(access, batch)
         self._log = ControlLog(access, self.names)
         self.state = self._log.restored()
-        self.machine = self._joined(settings.slot, stopped)
+        self.machine = self._joined(settings.slot, stopped, why)
         failpoints.reached("joined")
         self._storing = Storing(Committer(access, identity(self.names.prefix, *self.machine.me), batch))
         failpoints.reached("initialised")
@@ -180,9 +188,9 @@ class Life:
 
     # The control log.
 
-    def _joined(self, name: str, stopped: Callable[[], bool]) -> Slot:
+    def _joined(self, name: str, stopped: Callable[[], bool], why: str) -> Slot:
         """Write `Join`, and read the log up to it."""
-        self._append(messages.Join(name, self.process))
+        self._append(messages.Join(name, self.process, why[:LONGEST_TEXT]))
         failpoints.reached("joining")
         deadline = time.monotonic() + JOIN
         while time.monotonic() < deadline and not stopped():

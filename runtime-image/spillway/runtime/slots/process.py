@@ -108,9 +108,13 @@ class Process:
         again = msgspec.structs.replace(found, at=now, up=found.up + now - found.at)
         life.emitter.tell(life.names.telemetry, 0, found.slot.encode(), telemetry.encode(again))
 
+    def _why(self) -> str:
+        """Why the life before this one ended, if that was lately."""
+        return self._problem[0] if time.monotonic() < self._problem[1] else ""
+
     def _live(self) -> bool:
         """One life; whether it was the last."""
-        life = Life(self._settings, self._access, self._library, self._stopped)
+        life = Life(self._settings, self._access, self._library, self._stopped, self._why())
         log.info("joined as %s", life.me)
         self._began = time.monotonic()
         try:
@@ -155,11 +159,7 @@ class Process:
     def _tell(self, life: Life) -> None:
         leaving = self._ends is not None
         found: Report = reporting.report(
-            life,
-            began=self._began,
-            leaving=leaving,
-            address=self._settings.address,
-            problem=self._problem[0] if time.monotonic() < self._problem[1] else "",
+            life, began=self._began, leaving=leaving, address=self._settings.address, problem=self._why()
         )
         self._last = life, found
         life.emitter.send(life.names.telemetry, 0, found.slot.encode(), telemetry.encode(found))
