@@ -1,4 +1,4 @@
-# The front door. `make help` lists what there is; CI runs `make check crashes`.
+# The front door. `make help` lists what there is; CI runs `make check long crashes`.
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
@@ -8,7 +8,7 @@ UV_VERSION := 0.13.8
 BIN := .venv/bin
 WORKERS ?= 2
 
-.PHONY: help setup lock check format lint types layers test crashes fuzz docs crds chart demo e2e e2e-down chaos bench images clean
+.PHONY: help setup lock check format lint types layers test long crashes fuzz docs crds chart demo e2e e2e-down chaos bench images clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9 -]+:.*## / {n = split($$1, names, " "); for (i = 1; i <= n; i++) printf "  make %-9s %s\n", names[i], $$2}' $(MAKEFILE_LIST)
@@ -30,7 +30,7 @@ lock: ## resolve uv.lock again (UPGRADE=1: newest versions)
 	@[ -x $(BIN)/uv ] || { $(PYTHON) -m venv .venv && $(BIN)/python -m pip install --quiet uv==$(UV_VERSION); }
 	@$(BIN)/python tools/lock.py $(if $(UPGRADE),--upgrade)
 
-check: setup format lint types layers test ## all that a change has to pass, but for `crashes`
+check: setup format lint types layers test ## all that a change has to pass, but for `long` and `crashes`
 
 format: setup ## is the code formatted? (FIX=1 formats it)
 	@$(BIN)/ruff format $(if $(FIX),,--check) .
@@ -44,8 +44,11 @@ types: setup ## mypy, strict, over all rooms
 layers: setup ## who may import whom
 	@$(BIN)/lint-imports
 
-test: setup ## all tests but crashes, e2e, chaos and the long fuzz (ARGS="-k broker")
-	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "not chaos" $(ARGS)
+test: setup ## all tests but whole jobs, crashes, e2e and the long fuzz (ARGS="-k broker")
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "not (chaos or long)" $(ARGS)
+
+long: setup ## the tests of whole jobs, many of them beside a Spark; some minutes
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "long and not chaos" $(ARGS)
 
 crashes: setup ## slots, drivers and brokers die after every step, once each, and rules are broken; some minutes
 	@$(BIN)/python -m pytest -m chaos -s $(ARGS)

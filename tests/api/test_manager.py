@@ -256,6 +256,7 @@ def test_a_driver_can_not_keep_a_job_from_ending(place: Namespace, driver: FakeD
     assert abs(took - bound.total_seconds()) < 3
 
 
+@pytest.mark.long
 def test_a_driver_that_falls_silent_changes_no_size(place: Namespace, job: dict[str, Any], driver: FakeDriver) -> None:
     place.change({"policy": {"cooldown": "0s", "scaleDownDelay": "0s"}})
     driver.seen = told(place, workers=3)

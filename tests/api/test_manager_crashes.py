@@ -222,6 +222,7 @@ def _dies_at(number: int, *, after: bool) -> Callable[[Stage], None]:
     return fault
 
 
+@pytest.mark.long
 def test_a_manager_that_dies_after_every_request_ends_where_one_does_that_lives(stage: Stage) -> None:
     right, changes = _played(stage, "create")
     assert changes >= len(managed.WHOLE), "the proxy counts nothing"
@@ -293,6 +294,7 @@ def test_watches_that_are_cut_miss_nothing_and_end_nobody(stage: Stage) -> None:
     assert stage.lives == 1
 
 
+@pytest.mark.long
 def test_a_watch_that_is_too_old_ends_one_life_and_misses_nothing(stage: Stage) -> None:
     _played(stage, "create")
     # One watch of the three: kopf ends where a watch itself is answered with 410, and the process with it. Were two
@@ -312,6 +314,7 @@ def _seen(stage: Stage, generation: int) -> None:
     stage.until("it is seen", lambda: (stage.place.job() or {})["status"]["observedGeneration"] == generation)
 
 
+@pytest.mark.long
 def test_a_manager_at_rest_asks_little(stage: Stage) -> None:
     _played(stage, "create")
     time.sleep(2)

@@ -31,7 +31,7 @@ from spillway.runtime.batch.template import Template
 if TYPE_CHECKING:
     from api_server import ApiServer
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(300, func_only=True)]
+pytestmark = [pytest.mark.long, pytest.mark.spark, pytest.mark.timeout(300, func_only=True)]
 
 SECURE = {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}
 LABELS = {

@@ -305,6 +305,7 @@ def test_partitions_that_write_to_a_missing_topic_wait_for_it_and_others_go_on(b
         assert counts(job) == {"a": 1}
 
 
+@pytest.mark.long
 @pytest.mark.broker
 def test_a_broker_that_is_away_for_a_while_costs_nothing_but_time(kafka: Installation, code: Path) -> None:
     with Broker(using=kafka) as own, running(manifest(own.bootstrap, "away"), code=code) as job:

@@ -146,6 +146,7 @@ def left_open(job: Deployed) -> bool:
         log.close()
 
 
+@pytest.mark.long
 @pytest.mark.broker
 @pytest.mark.timeout(600)
 def test_a_segment_that_reads_an_edge_goes_to_batches_and_back_and_its_driver_dies_there(

@@ -26,6 +26,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(courses, "FILLED", 100)
 
 
+@pytest.mark.long
 @pytest.mark.timeout(200)
 def test_a_full_topic_is_worked_off_and_what_is_missing_would_be_found(
     broker: Broker, monkeypatch: pytest.MonkeyPatch
@@ -51,6 +52,7 @@ def test_a_full_topic_is_worked_off_and_what_is_missing_would_be_found(
     assert judged(less, expected, dues).problem
 
 
+@pytest.mark.long
 @pytest.mark.timeout(200)
 def test_structured_streaming_gets_the_same_topic_and_is_right(broker: Broker) -> None:
     run = courses.paced(Maker(engines.FASTEST, words.GREP), broker.bootstrap, [Phase("low", 200.0, 2.0)], patience=60.0)

@@ -26,6 +26,7 @@ def test_a_drained_job_is_right_and_has_its_price(broker: Broker) -> None:
     assert found.records == RECORDS
 
 
+@pytest.mark.long
 @pytest.mark.timeout(120)
 def test_a_stalled_slot_shows_in_the_reported_maximum(broker: Broker) -> None:
     found = latency.run(broker.bootstrap, 2.0, frame=1, stop=1.0)

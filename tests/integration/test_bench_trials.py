@@ -31,6 +31,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(own, "QUIET", 1.0)
 
 
+@pytest.mark.long
 @pytest.mark.timeout(120)
 def test_a_workload_of_the_paper_is_right_and_each_result_has_its_age(broker: Broker) -> None:
     work = sessions.AVERAGES
@@ -42,6 +43,7 @@ def test_a_workload_of_the_paper_is_right_and_each_result_has_its_age(broker: Br
     assert run.used.keys() == {"driver", "worker", "generator"}
 
 
+@pytest.mark.long
 @pytest.mark.timeout(120)
 def test_a_users_own_job_is_fed_and_judged(tmp_path: Path) -> None:
     load = ["--system", "R", "--trace", "constant:300", "--seconds", "2", "--settle", "0.5"]

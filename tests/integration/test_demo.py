@@ -66,6 +66,7 @@ def nothing_left(scratch: Path) -> bool:
     return remains.within(remains.PATIENCE, lambda: not remains.processes(str(scratch))) and not any(scratch.iterdir())
 
 
+@pytest.mark.long
 @pytest.mark.broker
 @pytest.mark.usefixtures("kafka")
 @pytest.mark.xdist_group("up")

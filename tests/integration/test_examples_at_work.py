@@ -52,6 +52,7 @@ def _random(seed: int, size: int = 5) -> list[Part]:
     return [mixtures.random_topology(seed, size, 60, 2, order) for order in (None, programs.seeded(seed))]
 
 
+@pytest.mark.long
 @pytest.mark.timeout(400)
 def test_all_examples_are_right_after_moves_and_a_crash(broker: Broker, tmp_path: Path) -> None:
     parts = [*mixtures.examples(120, 2), mixtures.formats(120, 2)]
@@ -60,6 +61,7 @@ def test_all_examples_are_right_after_moves_and_a_crash(broker: Broker, tmp_path
     assert _wrong(job, parts, tmp_path) == {}
 
 
+@pytest.mark.long
 @pytest.mark.timeout(400)
 def test_with_all_segments_apart_each_result_is_seen_once_when_asked_for(
     broker: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

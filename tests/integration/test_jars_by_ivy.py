@@ -13,6 +13,7 @@ pytestmark = [pytest.mark.broker, pytest.mark.usefixtures("kafka")]
 MAVEN_HAS = Path.home() / ".m2" / "repository" / "org" / "apache" / "kafka" / "kafka_2.13" / jars.kafka_version()
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not MAVEN_HAS.is_dir(), reason="Maven has not fetched Kafka on this machine")
 def test_without_maven_the_same_jars_are_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     using = java.find()

@@ -68,6 +68,7 @@ def left(job: Path) -> list[Path]:
     return [path for path in (job.parent / "tmp").iterdir() if path.name.startswith("spillway")]
 
 
+@pytest.mark.long
 def test_a_profile_finds_what_an_operator_takes_and_writes_it_down(job: Path) -> None:
     kept = job.parent / "kept.json"
     options = ("--rounds", "2", "--seconds", "1", "--tasks", "4", "--state", str(kept), "--write", "-o", "json")
@@ -98,6 +99,7 @@ def test_a_profile_finds_what_an_operator_takes_and_writes_it_down(job: Path) ->
     assert len(stored["profile"]["state"]["rounds"]) == len(found["rounds"])
 
 
+@pytest.mark.long
 def test_ctrl_c_ends_it_in_order_and_the_next_run_goes_on(job: Path) -> None:
     kept = job.parent / "kept.json"
     with started(job, "--seconds", "1.5", "--state", str(kept)) as process:

@@ -71,6 +71,7 @@ def java(job: Deployed) -> int:
     return next(pid for pid in tree if b"SparkSubmit" in Path(f"/proc/{pid}/cmdline").read_bytes())
 
 
+@pytest.mark.long
 @pytest.mark.broker
 @pytest.mark.timeout(300)
 def test_a_job_goes_to_batches_and_back_and_survives_its_driver_there(broker: Broker, tmp_path: Path) -> None:

@@ -108,6 +108,7 @@ def is_whole(job: Deployed) -> bool:
     return planned(told) == WHOLE and changed and told.ready and all(one.working for one in told.segments)
 
 
+@pytest.mark.long
 @pytest.mark.broker
 @pytest.mark.timeout(600)
 def test_a_part_goes_to_batches_and_is_one_program_with_the_rest_again(broker: Broker, tmp_path: Path) -> None:

@@ -109,6 +109,7 @@ def nothing_left(state: Path) -> bool:
     )
 
 
+@pytest.mark.long
 @pytest.mark.broker
 @pytest.mark.usefixtures("kafka")
 @pytest.mark.xdist_group("up")
