@@ -28,7 +28,8 @@ OURS, PEERS = "spillway", (others.BYTEWAX, others.QUIX)
 TIMES = {others.BYTEWAX: 3.0, others.QUIX: 5.0}  # so many times as much has a peer to take
 FRAME, DEADLINE = 1_000, 0.005
 PACED, SETTLE = 6.0, 3.0  # seconds: of events, and before the first of them
-PACED_ROUNDS = 1  # latencies are no ratio, and most of the time would go into waiting for events that are due
+PACED_ROUNDS = 3  # at most: latencies are no ratio, and most of the time goes into waiting for events that are due
+TRIES = 3  # until the generator was in time
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -85,16 +86,22 @@ def main(seconds: float, rounds: int, done: Callable[[str], None]) -> list[Figur
         tails: dict[str, list[float]] = {name: [] for name in (OURS, *PEERS)}
         late: list[float] = []
         with systems.broker() as bootstrap:
+            _paced(
+                OURS, work, bootstrap
+            )  # never counts: a broker that compiles itself made the first five times as late
             for number, name in figures.in_turn((OURS, *PEERS), rounds):
                 micros[name].append(_drained(name, work, bootstrap, int(work.records * seconds)))
                 done(f"round {number + 1} of {rounds}: {work.name}, {name}: {micros[name][-1]:.2f} µs")
                 if number >= PACED_ROUNDS:
                     continue
-                latencies, lateness = _paced(name, work, bootstrap)
+                for _ in range(TRIES):
+                    latencies, lateness = _paced(name, work, bootstrap)
+                    tail = figures.quantile(latencies, 0.99)
+                    done(f"  p99 {tail:.1f} ms{', void' if lateness.is_void else ''}")
+                    if not lateness.is_void:
+                        break
                 late.append(lateness.p999 * 1000)
-                tails[name].append(figures.quantile(latencies, 0.99))
-                void = ", void" if lateness.is_void else ""
-                done(f"  p99 {tails[name][-1]:.1f} ms{void}")
+                tails[name].append(tail)
         found += _figures(work, micros, tails, late)
     return found
 
