@@ -77,7 +77,7 @@ Engine = Literal[
     "batch ran",  # brokers have what came of it, and nobody was told
     "batch committed",
     "Done written",
-    "batch marked",  # the markers of a takeover have arrived
+    "batch marked",  # the markers of a takeover are handed to the client
     "batch read back",
 ]
 

@@ -128,13 +128,7 @@ def _pour(bootstrap: str, topic: str, rate: float, seconds: float) -> None:
 def _deployed(case: Case, bootstrap: str, *, warm: bool, there: int = FEW) -> Iterator[tuple[Deployed, Run, Driver]]:
     """One that is ready, with some records in its topic."""
     source = systems.created_one(bootstrap)
-    system = Deployed(case.job, bootstrap, source, paradigm=Paradigm.AUTO, bound=BOUND)
-    if not warm:
-        execution = system.job.spec.execution
-        executors = execution.executors.model_copy(update={"min": 0})
-        execution = execution.model_copy(update={"executors": executors})
-        spec = system.job.spec.model_copy(update={"execution": execution})
-        system.job = system.job.model_copy(update={"spec": spec})
+    system = Deployed(case.job, bootstrap, source, paradigm=Paradigm.AUTO, bound=BOUND, warm=warm)
     run = Run(case, bootstrap, system.job, source)
     with system:
         system.settle()

@@ -116,9 +116,15 @@ class Deployed(System):
         appended: bool = True,
         paradigm: Paradigm = Paradigm.RECORD,
         bound: str = "50ms",
+        warm: bool = True,
     ) -> None:
-        """On topics that are there. Where it may run in batches, its driver has a Spark with as many cores as slots."""
+        """On topics that are there. Where it may run in batches, its driver has a Spark with as many cores as slots.
+
+        That is kept `warm`, or else started when there is a burst.
+        """
         super().__init__(case, bootstrap, source, slots=slots, appended=appended, paradigm=paradigm, bound=bound)
+        if not warm:
+            self.job = _cold(self.job)
         self.launched = Launched(self.job, jobs.CODE, slots=slots, spark=paradigm is not Paradigm.RECORD)
 
     def __enter__(self) -> Deployed:
@@ -160,3 +166,10 @@ class Deployed(System):
     def look(self) -> None:
         """Raise if one has ended."""
         self.launched.look()
+
+
+def _cold(job: StreamJob) -> StreamJob:
+    execution = job.spec.execution
+    executors = execution.executors.model_copy(update={"min": 0})
+    spec = job.spec.model_copy(update={"execution": execution.model_copy(update={"executors": executors})})
+    return job.model_copy(update={"spec": spec})

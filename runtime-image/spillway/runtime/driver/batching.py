@@ -35,13 +35,14 @@ from spillway.runtime.commits import Committer, GoneError, Position, Snapshot
 from spillway.runtime.driver.aheads import Aheads
 from spillway.runtime.driver.catalogue import Catalogue
 from spillway.runtime.driver.hands import Hands
-from spillway.runtime.driver.marking import Marking
 from spillway.runtime.driver.origins import Changelogs, Origins
 from spillway.runtime.driver.outcomes import Outcomes
 from spillway.runtime.driver.positions import Positions
 from spillway.runtime.driver.runs import Last, Running
 from spillway.runtime.driver.standby import Runner, Standby
 from spillway.runtime.driver.turns import Heads, Turns
+from spillway.runtime.emitter import Emitter
+from spillway.runtime.marking import Marking
 from spillway.runtime.programs.program import Program
 from spillway.runtime.slots.outputs import Outputs
 from spillway.runtime.slots.trimming import EVERY as TRIM_EVERY
@@ -79,7 +80,8 @@ class Batching:
         self._access, self._names, self._catalogue, self._positions = access, names, catalogue, positions
         self.standby = standby
         self._hands = Hands()
-        self._marking = Marking(access, names)
+        self._emitter = Emitter(access)
+        self._marking = Marking(access, names, self._emitter, f"{names.prefix}batch")
         self._origins = Origins(Changelogs(access, names))
         self._turns = Turns(positions)
         self._aheads = Aheads(self._hands, self._ask_ahead)
@@ -129,6 +131,7 @@ class Batching:
         """End threads and Spark; what is not finished is for who leads next."""
         self._hands.close()
         self._marking.close()
+        self._emitter.abandon()
         self._origins.close()
         self._trimmer.close()
         self.standby.close()
@@ -263,6 +266,7 @@ class Batching:
     def _mark(self, effect: effects.EmitMarker) -> None:
         program = self._program(effect.program)
         self._marking.mark(effect, program, self._width(program))
+        failpoints.reached("batch marked")
 
     def _ask_back(self, effect: effects.ReadBack) -> None:
         assert self.engine is not None  # noqa: S101 - it is who asks
@@ -271,6 +275,7 @@ class Batching:
 
     def _read_back(self) -> None:
         for back, barrier in self._marking.found():
+            failpoints.reached("batch read back")
             if self.engine is not None:
                 self.engine, asked = engine.read_back(self.engine, self._state, back, barrier)
                 self._carry_out(asked)

@@ -28,8 +28,10 @@ from spillway.runtime import control, failpoints, task
 from spillway.runtime.clients import Access
 from spillway.runtime.commits import Change, Committer, GoneError, Snapshot, identity
 from spillway.runtime.control import ControlLog
-from spillway.runtime.emitter import TO_ANY, Emitter, Mark
-from spillway.runtime.slots import keeping, preparing, reading_back
+from spillway.runtime.emitter import TO_ANY, Emitter
+from spillway.runtime.marking import Marking
+from spillway.runtime.programs.program import Program
+from spillway.runtime.slots import keeping, preparing
 from spillway.runtime.slots.caution import Caution
 from spillway.runtime.slots.counting import Counting
 from spillway.runtime.slots.halts import Halts
@@ -42,7 +44,6 @@ from spillway.runtime.slots.parting import Parting
 from spillway.runtime.slots.place import Place
 from spillway.runtime.slots.preparing import Preparer, Want
 from spillway.runtime.slots.readers import Readers
-from spillway.runtime.slots.reading_back import Question
 from spillway.runtime.slots.settings import Settings
 from spillway.runtime.slots.storing import Step, Storing
 from spillway.runtime.slots.trimming import EVERY as TRIM_EVERY
@@ -100,10 +101,9 @@ class Life:
         bound = spec.latency.bound.seconds * 1000
         self._lanes = Lanes(self.readers, bound)
         self._preparer = Preparer(access, self.names, library, outputs, keeping.of(settings))
-        self._reader = reading_back.Reader(access, f"{self.names.prefix}slots")
+        self._marking = Marking(access, self.names, self.emitter, f"{self.names.prefix}slots")
         self._trimmer = Trimmer(access, self.names)
         self.places: dict[Partition, Place] = {}
-        self._markers: list[tuple[Mark, Question]] = []
         self._started: dict[Partition, float] = {}
         self._flushing: dict[Place, None] = {}
         self._parting = Parting(self._append)
@@ -241,9 +241,10 @@ class Life:
                 case effects.Forget():
                     self._preparer.forget(self._want(effect.partition, effect.epoch, ""))
                 case effects.EmitMarker():
-                    self._mark(effect)
+                    self._marking.mark(effect, *self._wide(effect.program))
+                    failpoints.reached("marked")
                 case effects.ReadBack():
-                    self._read_back(effect)
+                    self._marking.ask(effect, *self._wide(self.machine.works[effect.partition].program))
                 case effects.Start():
                     self._start(effect)
                 case effects.Stop():
@@ -258,8 +259,15 @@ class Life:
                     raise GoneError(problem)
 
     def _want(self, partition: Partition, epoch: int, program: str) -> Want:
-        width = self.state.plan.width if self.state.plan is not None else 0
-        return Want(partition, epoch, program, width, self.state)
+        return Want(partition, epoch, program, self._width, self.state)
+
+    def _wide(self, program: str) -> tuple[Program, int]:
+        return self._library.loop(self.state, program).program, self._width
+
+    @property
+    def _width(self) -> int:
+        """How many partitions the edges have."""
+        return self.state.plan.width if self.state.plan is not None else 0
 
     # Partitions come and go.
 
@@ -367,24 +375,6 @@ class Life:
         self._started[partition] = time.monotonic()
         self._preparer.finish(self._want(partition, work.epoch, work.program))
 
-    # Takeovers.
-
-    def _mark(self, effect: effects.EmitMarker) -> None:
-        loop = self._library.loop(self.state, effect.program)
-        width = self._want(effect.partition, effect.epoch, effect.program).width
-        for send in task.markers(loop.program, self.names, effect.partition.number, effect.epoch, width):
-            self.emitter.send(*send)
-        failpoints.reached("marked")
-
-    def _read_back(self, effect: effects.ReadBack) -> None:
-        """Once the markers have arrived, find out how far the predecessors have emitted."""
-        work = self.machine.works[effect.partition]
-        program = self._library.loop(self.state, work.program).program
-        origin = task.origin_of(program, task.input_of(program, self.names))
-        width = self._want(effect.partition, effect.epoch, work.program).width
-        edges = tuple((self.names.edge(edge.reader), width) for edge in program.edges)
-        self._markers.append((self.emitter.mark(), Question(effect.partition, effect.epoch, origin, edges)))
-
     # What threads have done.
 
     def _look(self) -> None:
@@ -400,17 +390,11 @@ class Life:
                         self.waiting[partition] = problem
                 case preparing.Failed(error):
                     raise error
-        while self._markers and self._markers[0][0].done:
-            self._reader.ask(self._markers.pop(0)[1])
-        while not self._reader.results.empty():
-            match self._reader.results.get():
-                case reading_back.Found(partition, epoch, barrier):
-                    self._processed()
-                    step = functools.partial(owner.read_back, epoch=epoch, barrier=barrier, me=self.me)
-                    self.told(partition, step)
-                    failpoints.reached("read back")
-                case reading_back.Failed(error):
-                    raise error
+        for back, barrier in self._marking.found():
+            self._processed()
+            step = functools.partial(owner.read_back, epoch=back.epoch, barrier=barrier, me=self.me)
+            self.told(back.partition, step)
+            failpoints.reached("read back")
 
     # Commits.
 
@@ -502,7 +486,7 @@ class Life:
         self.emitter.abandon()
         self._preparer.close()
         self._lookout.close()
-        self._reader.close()
+        self._marking.close()
         self._trimmer.close()
         self._storing.close()
         self.readers.close()
