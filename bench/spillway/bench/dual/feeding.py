@@ -78,6 +78,7 @@ class Feeder:
 def _begin(event: multiprocessing.synchronize.Event) -> None:
     global _stop
     _stop = event
+    schedule.go_first()
 
 
 def pace(bootstrap: str, topics: Sequence[str], work: Messages, load: Load) -> Sent:

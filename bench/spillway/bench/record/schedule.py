@@ -13,11 +13,13 @@ import dataclasses
 import os
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 from spillway.bench.record import figures
 
 # Seconds that 99.9 % of the events may be sent late. Larger, and the figure is about the generator.
 LATEST = 0.005
+FIRST = -20  # the best that there is for who is no real-time process
 
 
 @contextlib.contextmanager
@@ -35,6 +37,21 @@ def precedence() -> Iterator[None]:
     finally:
         with contextlib.suppress(PermissionError, AttributeError):
             os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+
+
+def go_first() -> None:
+    """This process, which does nothing but send, goes before others that want the same cores; short of real time.
+
+    Who paces waits for locks of a client, whose own threads have no `precedence`: one that lost its core while it held
+    a lock was late by 40 to 130 ms, now and then, where seven others wanted two cores. What a session of a terminal
+    gets is shared with all of it (autogroups), so it gets one of its own.
+    """
+    with contextlib.suppress(OSError):
+        os.setsid()
+    with contextlib.suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, 0, FIRST)
+    with contextlib.suppress(OSError):
+        Path("/proc/self/autogroup").write_text(str(FIRST), encoding="ascii")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
