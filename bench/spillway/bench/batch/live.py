@@ -13,6 +13,7 @@ switched, and the decision has to say why.
 from __future__ import annotations
 
 import contextlib
+import multiprocessing
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -37,6 +38,7 @@ FEW = 4_000  # records that are there from the start, for the shadows to run ove
 # The same where it is seen whether they are right: as many as the largest shadow has (`driver.shadows`). With fewer
 # it has the same ones again, and the second time they need not be fetched.
 ENOUGH = 60_000
+STEADY = 300.0  # records a second that come while somebody switches
 SETTLED = 12.0  # seconds of shadows before they are believed
 SECONDS = 4.0  # of work that waits, by what was predicted; and of a burst
 BURSTS = (1.5, 3.0)  # times what slots are believed to be able to do: more than they can, though that was too little
@@ -142,17 +144,31 @@ def _switch(case: Case, bootstrap: str, *, warm: bool) -> float:
     with _deployed(case, bootstrap, warm=warm, there=FEW if warm else 0) as (_, run, driver):
         if warm:
             _until(lambda: driver.observation().standby.state is StandbyState.WARM and _predicted(driver, case.head))
-        elif (state := driver.observation().standby.state) is not StandbyState.OFF:
-            message = f"Spark is {state}, and was to be cold"
-            raise NotThereError(message)
-        _until(lambda: not _segment(driver, case.head).lag)
-        began = time.time()
-        answer = driver.switch([case.head], "batch")
-        if not answer.done:
-            raise NotThereError(answer.sentence)
-        processes.fresh(cases.fill, run, FEW)
-        found: Batch = _until(lambda: _batch(driver, case.head))
+        with _flowing(run):
+            _until(lambda: driver.observation().rate_in)
+            state = driver.observation().standby.state
+            if not warm and state is not StandbyState.OFF:
+                message = f"Spark is {state}, and was to be cold"
+                raise NotThereError(message)
+            began = time.time()
+            answer = driver.switch([case.head], "batch")
+            if not answer.done:
+                raise NotThereError(answer.sentence)
+            found: Batch = _until(lambda: _batch(driver, case.head))
         return found.at - began
+
+
+@contextlib.contextmanager
+def _flowing(run: Run) -> Iterator[None]:
+    """Records come meanwhile, and no burst: until batches run, they are processed one by one."""
+    context = multiprocessing.get_context("spawn")
+    pouring = context.Process(target=_pour, args=(run.bootstrap, run.source, STEADY, PATIENCE))
+    pouring.start()
+    try:
+        yield
+    finally:
+        pouring.terminate()
+        pouring.join()
 
 
 def _drained(case: Case, bootstrap: str) -> list[Seen]:
