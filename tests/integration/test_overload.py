@@ -33,7 +33,6 @@ def _fed(job: RunningJob, partitions: int = 2) -> Overloaded:
     return load
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("policy", "least", "most"), [({}, 0.0, 0.6), (MOST, 0.85, 1.0), (MOST | {"drop": True}, 0.9, 1)]
 )
@@ -51,7 +50,6 @@ def test_in_overload_what_is_done_is_in_time(broker: Broker, policy: dict[str, A
         assert len(came) + dropped == len(load.sent)
 
 
-@pytest.mark.long
 def test_with_a_table_behind_one_partition_is_in_time_and_each_key_keeps_its_order(broker: Broker) -> None:
     manifest = overloaded.manifest(broker.bootstrap, "overload-counted", counted=True, policy=MOST)
     with running(manifest, code=overloaded.CODE) as job:
@@ -89,7 +87,6 @@ def _exactly(broker: Broker, name: str) -> dict[str, Any]:
     return overloaded.manifest(broker.bootstrap, name, policy=MOST, execution=execution)
 
 
-@pytest.mark.long
 @pytest.mark.timeout(300)
 def test_what_was_set_aside_goes_with_its_partition_also_from_the_dead(broker: Broker) -> None:
     with running(_exactly(broker, "overload-moved"), code=overloaded.CODE) as job:
@@ -100,7 +97,6 @@ def test_what_was_set_aside_goes_with_its_partition_also_from_the_dead(broker: B
         assert [n for n, times in came.items() if len(times) > 1] == []
 
 
-@pytest.mark.long
 @pytest.mark.timeout(300)
 def test_slots_that_forget_what_they_have_done_ahead_repeat_it(broker: Broker) -> None:
     with running(_exactly(broker, "overload-forgotten"), code=overloaded.CODE) as job:
@@ -139,7 +135,6 @@ class Numbers:
 PARTITIONS = 2
 
 
-@pytest.mark.long
 @pytest.mark.broker
 @pytest.mark.timeout(300)
 def test_what_was_set_aside_is_left_to_batches_and_what_is_done_is_not_done_again(

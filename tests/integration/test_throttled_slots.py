@@ -64,7 +64,6 @@ def _running(broker: Broker, name: str, folder: Path) -> Iterator[tuple[Deployed
         yield job, slot
 
 
-@pytest.mark.long
 def test_a_slot_with_a_small_share_of_a_core_is_not_planned_as_a_whole_one(broker: Broker, tmp_path: Path) -> None:
     with _running(broker, "throttled-many", tmp_path) as (job, slot), _fed(job, "throttled-many-lines", MANY, tmp_path):
         job.until(lambda: (job.told.rate_in or 0.0) > MANY / 2)
@@ -74,7 +73,6 @@ def test_a_slot_with_a_small_share_of_a_core_is_not_planned_as_a_whole_one(broke
             job.until(lambda: (job.told.recommended.slots or 0) >= 2, 90)
 
 
-@pytest.mark.long
 def test_what_a_throttled_slot_does_without_a_queue_it_can_do(broker: Broker, tmp_path: Path) -> None:
     with (
         _running(broker, "throttled-few", tmp_path) as (job, slot),
