@@ -45,6 +45,7 @@ class Intake:
     def __init__(self, access: Access, group: str) -> None:
         self._consumer = clients.reader(access, group, self._heard)
         self._at: dict[tuple[str, int], int] = {}  # the next offset of each partition
+        self._stale: dict[tuple[str, int], int] = {}  # ends from before they were taken
         self._known: set[str] = set()
         self._wrong: PositionLostError | None = None
         self.weight = 0
@@ -65,6 +66,8 @@ class Intake:
             return
         if at is not None:
             self._consumer.incremental_unassign([TopicPartition(topic, partition)])
+        if (high := self._high(topic, partition)) not in (None, offset):
+            self._stale[topic, partition] = high
         if topic not in self._known:
             self._known.add(topic)
             clients.know(self._consumer, topic)
@@ -74,6 +77,7 @@ class Intake:
     def drop(self, topic: str, partition: int) -> int | None:
         """Read a partition no more; the offset of the first message that was not handed out, unless it was lost."""
         at = self._at.pop((topic, partition), None)
+        self._stale.pop((topic, partition), None)
         if at is not None:
             self._consumer.incremental_unassign([TopicPartition(topic, partition)])
         return at
@@ -124,7 +128,14 @@ class Intake:
         return dict(self._at)
 
     def end(self, topic: str, partition: int) -> int | None:
-        """Where the log ends, as far as the last answer told; None before there was one."""
+        """Where the log ends, as far as the last answer told; None before there was one since it was taken.
+
+        The client remembers what it was told before that, when it may have been somebody else's for long.
+        """
+        high = self._high(topic, partition)
+        return None if high == self._stale.get((topic, partition)) else high
+
+    def _high(self, topic: str, partition: int) -> int | None:
         try:
             _, high = self._consumer.get_watermark_offsets(TopicPartition(topic, partition), cached=True)
         except KafkaException:
@@ -144,6 +155,7 @@ class Intake:
             some = [message for message in some if (message.offset() or 0) >= at]
         if some:
             self._at[where] = (some[-1].offset() or 0) + 1
+            self._stale.pop(where, None)
         return some
 
     def _judge(self, error: KafkaError, topic: str, partition: int) -> None:
