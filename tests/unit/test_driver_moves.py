@@ -86,6 +86,21 @@ def test_a_takeover_tells_why_the_owner_was_lost_where_it_said_so() -> None:
     assert _told(*BEGUN, *begun_anew, *killed)[-1].reason == "its owner was lost"
 
 
+def test_why_an_owner_was_lost_is_told_of_that_takeover_and_of_no_later_one() -> None:
+    journal, state = Journal(), log.folded(BEGUN)
+    journal.lost(P, 10.0, silent=True)
+    taken = Assign(1, P, 2, B, "x", 0, takeover=True)
+    journal.read(state, taken, 10.5)
+    state = log.folded([taken], state)
+    journal.read(state, Join(B.slot, "c", "a commit came to nothing"), 11.0)
+    journal.read(state, Assign(1, P, 3, Owner(B.slot, 2), "x", 0, takeover=True), 11.5)
+
+    assert [move.reason for move in journal.moves] == [
+        "its owner was lost: nothing was heard of it for 3 s",
+        "its owner was lost: a commit came to nothing",
+    ]
+
+
 def test_a_release_that_was_taken_back_is_no_pause() -> None:
     steps = (Prepare(1, P, 2, B, "x"), Prepared(P, 2, B), Release(1, P, 2), Cancel(1, P, 2, "Unwanted"))
     move = _told(*BEGUN, *steps, Assign(1, P, 3, B, "x", 0, takeover=True))[-1]

@@ -46,13 +46,12 @@ class Journal:
         self._prepared: dict[Partition, float] = {}
         self._stopped: dict[Partition, float] = {}
         self._ended: dict[str, str] = {}  # by slot: why its last life ended, where that is known
-        self._silent: set[Partition] = set()  # those whose owner is given up because it was silent
+        self._lost: dict[Partition, bool] = {}  # those whose owner is given up, and whether because it was silent
 
     def lost(self, place: Partition, at: float, *, silent: bool) -> None:
         """Its owner is given up; because it was `silent`, or because it said itself that it begins anew."""
-        if place not in self._stopped:
-            self._stopped[place] = at
-            (self._silent.add if silent else self._silent.discard)(place)
+        self._stopped.setdefault(place, at)
+        self._lost.setdefault(place, silent)
 
     def read(
         self,
@@ -95,6 +94,7 @@ class Journal:
     ) -> None:
         place, holding = message.partition, before.holdings.get(message.partition)
         stopped, prepared = self._stopped.pop(place, None), self._prepared.pop(place, None)
+        silent = self._lost.pop(place, False)
         self._begun.pop(place, None)
         move = holding.move if holding else None
         rested = move is not None and move.cut is not None and move.heir is None
@@ -102,7 +102,7 @@ class Journal:
             self._note(place, MoveKind.START, None, message.owner.slot, None, at, why)
             return
         if message.takeover:
-            kind = MoveKind.TAKEOVER
+            kind, why = MoveKind.TAKEOVER, {place: self._taken(holding.owner.slot, silent=silent)}
         elif (holding.owner.slot == ENGINE) != (message.owner.slot == ENGINE):
             kind = MoveKind.SWITCH  # also with another program, where a segment is split, or is one again
             why = {place: reason} if (reason := switched.get(place.segment)) else None
@@ -112,6 +112,11 @@ class Journal:
             kind = MoveKind.RESIZE
         pause = None if stopped is None else max(0.0, (at - stopped) * 1e3)
         self._note(place, kind, holding.owner.slot, message.owner.slot, pause, at, why, prepared)
+
+    def _taken(self, slot: str, *, silent: bool) -> str:
+        """Why an owner was lost, as far as that is known."""
+        known = f"nothing was heard of it for {SILENT:g} s" if silent else self._ended.get(slot)
+        return f"{_WHY[MoveKind.TAKEOVER]}: {known}" if known else _WHY[MoveKind.TAKEOVER]
 
     def _note(
         self,
@@ -125,11 +130,8 @@ class Journal:
         prepared: float | None = None,
     ) -> None:
         reason = (why or {}).get(place) or _WHY[kind]
-        if kind in (MoveKind.TAKEOVER, MoveKind.PROGRAM, MoveKind.REST):  # `why` is of who gets what
+        if kind in (MoveKind.PROGRAM, MoveKind.REST):  # `why` is of who gets what
             reason = _WHY[kind]
-        if kind is MoveKind.TAKEOVER and source:
-            ended = f"nothing was heard of it for {SILENT:g} s" if place in self._silent else self._ended.get(source)
-            reason = f"{reason}: {ended}" if ended else reason
         self.moves.append(Move(at, kind, str(place), source, target, pause, reason, prepared))
         self.counts[kind] += 1
         if pause is not None:
