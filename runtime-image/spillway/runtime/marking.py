@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from spillway.controllers.protocol import effects
-from spillway.controllers.protocol.values import Partition
 from spillway.controllers.topics import Names
 from spillway.runtime import reading_back, task
 from spillway.runtime.clients import Access
@@ -21,7 +20,7 @@ class Marking:
         self._names, self._emitter = names, emitter
         self._reader = reading_back.Reader(access, group)
         self._markers: list[tuple[Mark, Question]] = []
-        self._asked: dict[tuple[Partition, int], effects.ReadBack] = {}
+        self._asked: set[effects.ReadBack] = set()
 
     @property
     def busy(self) -> bool:
@@ -37,7 +36,7 @@ class Marking:
         """How far predecessors have come; asked once the markers are there."""
         origin = task.origin_of(program, task.input_of(program, self._names))
         edges = tuple((self._names.edge(edge.reader), width) for edge in program.edges)
-        self._asked[effect.partition, effect.epoch] = effect
+        self._asked.add(effect)
         self._markers.append((self._emitter.mark(), Question(effect.partition, effect.epoch, origin, edges)))
 
     def found(self) -> Iterator[tuple[effects.ReadBack, int]]:
@@ -49,7 +48,9 @@ class Marking:
         while not self._reader.results.empty():
             match self._reader.results.get():
                 case reading_back.Found(partition, epoch, barrier):
-                    yield self._asked.pop((partition, epoch)), barrier
+                    back = effects.ReadBack(partition, epoch)
+                    self._asked.discard(back)
+                    yield back, barrier
                 case reading_back.Failed(error):
                     raise error
 

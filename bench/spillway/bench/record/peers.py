@@ -22,6 +22,7 @@ from spillway.bench.record import drains, events, figures, jobs, logs, systems, 
 from spillway.bench.record.drains import Subject
 from spillway.bench.record.figures import Figure
 from spillway.bench.record.jobs import Case
+from spillway.bench.record.latency import TRIES
 from spillway.bench.record.schedule import Lateness, Schedule
 
 OURS, PEERS = "spillway", (others.BYTEWAX, others.QUIX)
@@ -29,7 +30,6 @@ TIMES = {others.BYTEWAX: 3.0, others.QUIX: 5.0}  # so many times as much has a p
 FRAME, DEADLINE = 1_000, 0.005
 PACED, SETTLE = 6.0, 3.0  # seconds: of events, and before the first of them
 PACED_ROUNDS = 3  # at most: latencies are no ratio, and most of the time goes into waiting for events that are due
-TRIES = 3  # until the generator was in time
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -86,24 +86,29 @@ def main(seconds: float, rounds: int, done: Callable[[str], None]) -> list[Figur
         tails: dict[str, list[float]] = {name: [] for name in (OURS, *PEERS)}
         late: list[float] = []
         with systems.broker() as bootstrap:
-            _paced(
-                OURS, work, bootstrap
-            )  # never counts: a broker that compiles itself made the first five times as late
+            # Never counts: a broker that compiles itself made the first one five times as late.
+            _paced(OURS, work, bootstrap)
             for number, name in figures.in_turn((OURS, *PEERS), rounds):
                 micros[name].append(_drained(name, work, bootstrap, int(work.records * seconds)))
                 done(f"round {number + 1} of {rounds}: {work.name}, {name}: {micros[name][-1]:.2f} µs")
                 if number >= PACED_ROUNDS:
                     continue
-                for _ in range(TRIES):
-                    latencies, lateness = _paced(name, work, bootstrap)
-                    tail = figures.quantile(latencies, 0.99)
-                    done(f"  p99 {tail:.1f} ms{', void' if lateness.is_void else ''}")
-                    if not lateness.is_void:
-                        break
+                tail, lateness = _tail(name, work, bootstrap, done)
                 late.append(lateness.p999 * 1000)
                 tails[name].append(tail)
         found += _figures(work, micros, tails, late)
     return found
+
+
+def _tail(name: str, work: Work, bootstrap: str, done: Callable[[str], None]) -> tuple[float, Lateness]:
+    """The 99th percentile of latencies; tried again while the generator is late, a few times."""
+    for _ in range(TRIES):
+        latencies, lateness = _paced(name, work, bootstrap)
+        tail = figures.quantile(latencies, 0.99)
+        done(f"  p99 {tail:.1f} ms{', void' if lateness.is_void else ''}")
+        if not lateness.is_void:
+            break
+    return tail, lateness
 
 
 def _figures(
