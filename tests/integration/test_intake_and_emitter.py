@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 import os
+import random
 import signal
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -18,6 +20,7 @@ from spillway.runtime import admin, clients
 from spillway.runtime.clients import Access
 from spillway.runtime.emitter import TO_ANY, Emitter, Mark, UndeliverableError
 from spillway.runtime.intake import FEW, Intake
+from spillway.runtime.slots.readers import Readers
 
 _names = (f"inout{n}" for n in itertools.count())
 
@@ -93,6 +96,48 @@ def test_what_was_given_away_is_not_handed_out_and_comes_back_where_it_was(
     intake.take(topic, 0, cut)
 
     assert _values(intake, 500 - cut) == [f"{n}" for n in range(cut, 500)]
+    intake.close()
+
+
+def test_of_a_partition_that_is_held_nothing_comes_and_where_it_ends_is_known(
+    broker: Broker, access: Access, topic: str
+) -> None:
+    where = topic, 0
+    readers = Readers(access, topic)
+    readers.add(SimpleNamespace(where=where, next=0, skips=False, read_from=lambda _: None))  # type: ignore[arg-type]
+    _write(broker, topic, 0, 10)
+    assert _values(readers.intake, 10) == [f"{n}" for n in range(10)]
+    readers.hold([where])
+    _write(broker, topic, 10, 50)
+
+    deadline = time.monotonic() + 5
+    while readers.end(where) != 60:
+        assert time.monotonic() < deadline, readers.end(where)
+        assert readers.intake.poll(0.02, 100) == {}
+        readers.hold([where])
+    readers.go_on()
+    assert _values(readers.intake, 50) == [f"{n}" for n in range(10, 60)]
+    readers.close()
+
+
+def test_who_is_held_now_and_then_skips_nothing_and_gets_nothing_twice(
+    broker: Broker, access: Access, topic: str
+) -> None:
+    _write(broker, topic, 0, 5_000)
+    dice, intake, found = random.Random(7), Intake(access, topic), list[str]()
+    intake.take(topic, 0, 0)
+    while len(found) < 5_000:
+        if dice.random() < 0.3:
+            intake.hold([(topic, 0)])
+            assert intake.poll(0.002, 1) == {}
+        if dice.random() < 0.1:
+            intake.take(topic, 0, intake.drop(topic, 0) or 0)  # as a place that leaves and comes back
+        intake.go_on([(topic, 0)])
+        for messages in intake.poll(0.05, dice.choice((1, 7, 500))).values():
+            found += [(message.value() or b"").decode() for message in messages]
+
+    assert found == [f"{n}" for n in range(5_000)]
+    assert not intake.held
     intake.close()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import time
@@ -126,6 +127,24 @@ def test_what_a_broken_job_writes_is_not_right(stage: Stage) -> None:
     (output,) = verdict["outputs"]
     lost = next(example for example in output["examples"] if example["kind"] == "lost")
     assert lost["expected"] == json.loads(results[20].value or b"{}") | {"to_pay": lost["expected"]["to_pay"]}
+
+
+def test_it_tells_how_far_it_is(stage: Stage) -> None:
+    read, wrote = ran()
+    for topic in read:
+        stage.send(topic, read[topic])
+    stage.send("priced-orders", wrote["priced-orders"])
+    there = sum(len(records) for records in read.values()) + len(wrote["priced-orders"])
+
+    watched = subprocess.run(
+        [sys.executable, "-m", "spillway.bench.verifier", "--job", str(stage.job), "--bootstrap", stage.bootstrap,
+         "--code", str(programs.EXAMPLES), "--at-rest", "--lead", "first"],
+        capture_output=True, text=True, timeout=30, check=False,
+    )  # fmt: skip
+
+    first, *_, last = watched.stderr.splitlines()
+    assert re.fullmatch(rf"\d+ of {there} messages are read", first), watched.stderr
+    assert last == f"{there} messages are read; what should have come of them is computed"
 
 
 def test_nothing_is_said_where_nothing_came(stage: Stage) -> None:

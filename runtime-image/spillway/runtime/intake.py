@@ -7,6 +7,7 @@ rates many come at once. (To wait for many at once costs the whole time that was
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 from confluent_kafka import OFFSET_INVALID, KafkaError, KafkaException, Message, TopicPartition
 
@@ -47,6 +48,7 @@ class Intake:
         self._at: dict[tuple[str, int], int] = {}  # the next offset of each partition
         self._stale: dict[tuple[str, int], int] = {}  # ends from before they were taken
         self._known: set[str] = set()
+        self._held: set[tuple[str, int]] = set()
         self._wrong: PositionLostError | None = None
         self.weight = 0
         """Bytes of what was taken last, with `EACH` for each message."""
@@ -65,6 +67,7 @@ class Intake:
         if at is not None and at <= offset:
             return
         if at is not None:
+            self.go_on([(topic, partition)])
             self._consumer.incremental_unassign([TopicPartition(topic, partition)])
         if (high := self._high(topic, partition)) not in (None, offset):
             self._stale[topic, partition] = high
@@ -79,12 +82,32 @@ class Intake:
         at = self._at.pop((topic, partition), None)
         self._stale.pop((topic, partition), None)
         if at is not None:
+            self.go_on([(topic, partition)])
             self._consumer.incremental_unassign([TopicPartition(topic, partition)])
         return at
 
     def reads(self, topic: str, partition: int) -> bool:
         """Whether it reads a partition."""
         return (topic, partition) in self._at
+
+    def hold(self, wanted: Iterable[tuple[str, int]]) -> None:
+        """Take nothing of these partitions for now."""
+        fresh = [where for where in wanted if where in self._at and where not in self._held]
+        if fresh:
+            self._consumer.pause([TopicPartition(*where) for where in fresh])
+            self._held |= set(fresh)
+
+    def go_on(self, wanted: Iterable[tuple[str, int]]) -> None:
+        """Take what comes of these partitions again."""
+        held = [where for where in wanted if where in self._held]
+        if held:
+            self._consumer.resume([TopicPartition(*where) for where in held])
+            self._held -= set(held)
+
+    @property
+    def held(self) -> frozenset[tuple[str, int]]:
+        """Partitions of which nothing is taken for now."""
+        return frozenset(self._held)
 
     def poll(self, seconds: float, most: int, room: float = math.inf) -> dict[tuple[str, int], list[Message]]:
         """What has come, by topic and partition, in order; nothing after `seconds` without any.

@@ -27,6 +27,7 @@ from spillway.controllers.protocol import reader
 from spillway.controllers.protocol.reader import Seen, Verdict
 from spillway.controllers.protocol.values import Partition
 from spillway.controllers.topics import Names
+from spillway.model.kafka import Stream
 from spillway.runtime import frames, letters
 from spillway.runtime.commits import Change, Position, Snapshot
 from spillway.runtime.emitter import TO_ANY
@@ -343,6 +344,12 @@ class Task:
 def source_of(program: Program) -> Port | None:
     """The port whose topic it reads; None where that is its own edge."""
     return next((port for port in program.ports if port.source is not None and not port.broadcast), None)
+
+
+def reads_stream(program: Program) -> bool:
+    """Whether its input is a stream of the user, whose records may wait, or be left out; elsewhere every row counts."""
+    port = source_of(program)
+    return port is not None and isinstance(port.source, Stream)
 
 
 def _topic(port: Port) -> str:

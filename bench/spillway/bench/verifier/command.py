@@ -21,7 +21,6 @@ from spillway.controllers import acceptance
 from spillway.model.streamjob import StreamJob
 from spillway.runtime.clients import Access
 
-_TELLS_EVERY = 2.0  # seconds between two lines of progress
 _LOOKS_EVERY = 5.0  # seconds between two looks for topics and partitions that are new
 _SETTLED = 1.0  # seconds without a message after which it is worth while to look whether all is there
 
@@ -129,11 +128,11 @@ class Session:
         try:
             void = "" if self._given.at_rest else self._watched()
             if not void:
-                self._tell("reading everything")
-                void = topics.whole(self._access, self._sources, self._outputs, self._log)
+                void = topics.whole(self._access, self._sources, self._outputs, self._log, self._tell)
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+        self._tell(f"{self._log.counts.total()} messages are read; what should have come of them is computed")
         verdict = self._judged()
         return dataclasses.replace(verdict, right=False, complete=False, void=void) if void else verdict
 
@@ -154,7 +153,7 @@ class Session:
                     missing, looked = reader.missing(), now
                 if reader.poll(0.2):
                     grew = time.monotonic()
-                if now - told > _TELLS_EVERY:
+                if now - told > topics.TELLS_EVERY:
                     told = now
                     self._tell(f"{self._log.counts.total()} messages")
                 if self._given.timeout is not None and now - started > self._given.timeout:

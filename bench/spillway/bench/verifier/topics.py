@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import collections
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from confluent_kafka import OFFSET_BEGINNING as BEGINNING
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
@@ -22,6 +22,8 @@ Where = tuple[str, int]
 
 # Seconds that a broker has for an answer, and for the next message of a topic that is known to have one.
 PATIENCE = 20.0
+# Seconds between two lines of progress.
+TELLS_EVERY = 2.0
 _AT_ONCE = 5_000  # messages taken from the client at once
 
 
@@ -123,12 +125,16 @@ class Reader:
         answers = self._admin.list_offsets(asked, request_timeout=PATIENCE) if asked else {}
         return {(where.topic, where.partition): int(answer.result().offset) for where, answer in answers.items()}
 
-    def to_the_end(self) -> None:
-        """Read until the client has met the end of every partition."""
+    def to_the_end(self, progress: Callable[[int], None]) -> None:
+        """Read until the client has met the end of every partition; how many messages were read is told at times."""
         deadline = time.monotonic() + PATIENCE
+        due = 0.0
         while self._ended != self._assigned:
             before = self._taken
             self.poll(0.2)
+            if time.monotonic() >= due:
+                progress(self._taken)
+                due = time.monotonic() + TELLS_EVERY
             if self._taken > before:
                 deadline = time.monotonic() + PATIENCE
             elif time.monotonic() > deadline:
@@ -141,7 +147,13 @@ class Reader:
         self._consumer.close()
 
 
-def whole(access: Access, sources: Iterable[str], outputs: Iterable[str], log: Log) -> str:
+def _untold(line: str) -> None:
+    pass
+
+
+def whole(
+    access: Access, sources: Iterable[str], outputs: Iterable[str], log: Log, tell: Callable[[str], None] = _untold
+) -> str:
     """Read everything once more from the beginning into the log; why nothing can be said of it, if so.
 
     Sources are looked at before and after: results of what came in between can't be there yet.
@@ -152,7 +164,8 @@ def whole(access: Access, sources: Iterable[str], outputs: Iterable[str], log: L
         if absent := reader.missing():
             return f"there is no topic {', '.join(absent)}"
         before = reader.ends()
-        reader.to_the_end()
+        there = sum(end - first for first, end in before.values())
+        reader.to_the_end(lambda taken: tell(f"{taken} of {there} messages are read"))
         after = reader.ends()
     except UnreadableError as error:
         return str(error)

@@ -351,10 +351,10 @@ class Director:
         manifest, file = self._folder / "job.yaml", self._folder / "verdict.json"
         manifest.write_text(job.MANIFEST, encoding="utf-8")
         command = [sys.executable, "-P", "-m", "spillway.bench.verifier", "--job", str(manifest)]
-        command += ["--bootstrap", scene.bootstrap, "--at-rest", "--report", str(file), "-q"]
+        command += ["--bootstrap", scene.bootstrap, "--at-rest", "--report", str(file)]
         self._verifier = Process(command, self._folder / "verifier.log", folder=self._folder)
         self._act, self._since = Act.JUDGING, time.monotonic()
-        self._due["tells"] = self._since + 2 * TELLS
+        self._due["tells"] = self._since + TELLS
 
     def _judge(self) -> None:
         assert self._verifier is not None  # noqa: S101 - it is who judges
@@ -364,8 +364,8 @@ class Director:
                 self._verifier.kill()
                 self._fail(f"there is no verdict after {VERIFIED:.0f} s")
             elif now >= self._due["tells"]:
-                self._due["tells"] = now + 2 * TELLS
-                self._narrator.say(f"it reads and recomputes, for {now - self._since:.0f} s now", "dim")
+                self._due["tells"] = now + TELLS
+                self._narrator.say(f"{self._verifier.log_tail(1) or 'it starts'} ({now - self._since:.0f} s)", "dim")
             return
         try:
             self._verdict = json.loads((self._folder / "verdict.json").read_text(encoding="utf-8"))

@@ -1,7 +1,8 @@
 """Which of its messages a slot takes next, when not all can be on time: `policy.overload`.
 
-With `keepOrder` that is whatever comes. With `mostInTime` there are two lanes, each with a consumer of its own. The
-*fresh* lane has what can be on time. The *late* lane is read when the fresh one is empty, and has
+With `keepOrder` that is whatever comes, but for streams while rows of edges are late (`holding`). With `mostInTime`
+there are two lanes, each with a consumer of its own. The *fresh* lane has what can be on time. The *late* lane is read
+when the fresh one is empty, and has
 
 - partitions that are put off as a whole: one after the other, until what remains can be on time. Their order stays.
   Of these the one is read that has least to catch up, until it has: if all were, none would come back;
@@ -22,14 +23,14 @@ from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Message
 
 from spillway.controllers import overload
 from spillway.model.execution import OnError, Overload, Policy
-from spillway.model.kafka import Stream
 from spillway.runtime import task
 from spillway.runtime.intake import Intake
 from spillway.runtime.programs.program import Program
+from spillway.runtime.slots.holding import Holding
 from spillway.runtime.slots.place import Place
 from spillway.runtime.slots.readers import Readers, Where
 
-# Seconds that a poll of the late lane waits, when the fresh one is empty: what comes there meanwhile waits for it.
+# Seconds that a poll waits, when there may be something to read elsewhere: what comes there meanwhile waits for it.
 LOOK = 0.005
 # Seconds between two words about records that are left out.
 TOLD = 60.0
@@ -41,18 +42,12 @@ Found = dict[Where, list[Message]]
 
 def needs_order(program: Program) -> str:
     """Why late messages of its input can't be processed after younger ones; empty if they can."""
-    if not reads_stream(program):
+    if not task.reads_stream(program):
         return "what it reads is no stream"
     if program.edges:
         return f"{program.edges[0].reader!r} reads its rows by their positions"
     kept = [one for one in program.states if not one.broadcast or (one.operator and one.operator.retention)]
     return f"what {kept[0].name!r} keeps depends on what came before" if kept else ""
-
-
-def reads_stream(program: Program) -> bool:
-    """Whether late messages of its input can be left out: of tables and edges every row counts."""
-    port = task.source_of(program)
-    return port is not None and isinstance(port.source, Stream)
 
 
 class Lanes:
@@ -62,6 +57,7 @@ class Lanes:
         """`bound`: the promise, in milliseconds."""
         self._readers, self._bound, self._clock = readers, bound, clock
         self._policy = Policy()
+        self._holding = Holding(readers, bound, clock)
         self._off: dict[Where, int] = {}  # what is put off, and when its head came, in milliseconds
         self._turn: Where | None = None  # of those, which is read
         self._heard = 0.0  # when anything came of it
@@ -85,7 +81,9 @@ class Lanes:
     def obey(self, policy: Policy, places: Iterable[Place]) -> None:
         """This policy holds from now on."""
         self._policy = policy
-        if not self.active:
+        if self.active:
+            self._holding.end()
+        else:
             for where in tuple(self._off):
                 self._bring_back(where)
         for place in places:
@@ -94,7 +92,7 @@ class Lanes:
     def judge(self, place: Place) -> None:
         """What may be done with a place. One that is read, and passes over nothing any more, reads all again."""
         program, skipped = place.task.program, place.skips
-        place.drops = self.active and self._policy.drop and reads_stream(program)
+        place.drops = self.active and self._policy.drop and task.reads_stream(program)
         place.skips = place.drops or (self.active and not self._ordered(program))
         if place.skips and place.where in self._off:
             self._bring_back(place.where)
@@ -122,7 +120,9 @@ class Lanes:
         """What is to be looked at now; see `intake.Intake.poll`."""
         self._turn_is_late = False
         if not self.active:
-            return self._taken(self._readers.intake, seconds, most, room)
+            found = self._taken(self._readers.intake, min(seconds, LOOK) if self._holding.on else seconds, most, room)
+            self._holding.taken(found)
+            return found
         while self._back:
             if (where := self._back.pop()) in self._off:
                 self._bring_back(where)

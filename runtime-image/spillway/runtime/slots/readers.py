@@ -6,10 +6,13 @@ the lowest position of all; each leaves out what it has had.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from confluent_kafka import Message
 
 from spillway.runtime.clients import Access
 from spillway.runtime.intake import Intake
+from spillway.runtime.slots.ends import Ends
 from spillway.runtime.slots.place import Place
 from spillway.runtime.slots.replicas import Replicas
 
@@ -23,6 +26,7 @@ class Readers:
         self.intake = Intake(access, group)
         self._access, self._group = access, group
         self._late: Intake | None = None
+        self._ends = Ends(access)
         self._put_off: dict[Where, int] = {}  # and where to read on
         self._places: dict[Where, list[Place]] = {}
         self._followers: dict[Where, list[Replicas]] = {}
@@ -45,9 +49,9 @@ class Readers:
 
     def end(self, where: Where) -> int | None:
         """Where the log ends, as far as the last answer told."""
-        found = self.intake.end(*where)
         late = self._late.end(*where) if self._late is not None else None
-        return late if found is None else max(found, late or 0)
+        told = [end for end in (self.intake.end(*where), late, self._ends.end(where)) if end is not None]
+        return max(told, default=None)
 
     def at(self, where: Where) -> tuple[Place, ...]:
         """The places that read there."""
@@ -85,6 +89,15 @@ class Readers:
     def places(self) -> tuple[Where, ...]:
         """Where places read."""
         return tuple(self._places)
+
+    def hold(self, wanted: Iterable[Where]) -> None:
+        """The first consumer takes nothing of these for now; where they end is known all the same."""
+        self.intake.hold(wanted)
+        self._ends.look(self.intake.held)
+
+    def go_on(self) -> None:
+        """It takes everything again."""
+        self.intake.go_on(self.intake.held)
 
     def put_off(self, where: Where) -> None:
         """It is not read for now."""
@@ -131,6 +144,7 @@ class Readers:
             del self._places[place.where]
             self.no_more(place.where)
             self._put_off.pop(place.where, None)
+            self._ends.forget(place.where)
             if place.where not in self._followers:
                 self.intake.drop(*place.where)
 

@@ -1,0 +1,100 @@
+"""What was begun is ended first: streams are not read while rows of edges are late.
+
+A slot that takes more of its streams than their readers can follow has a queue in its edges, of rows that nobody can
+add up any more, or take another way: 4000 lines waited in front of one that had 4 s of rows behind it. In the stream,
+what waits is as small as it ever is, keeps its order, and can be given to batches as a whole.
+
+Nothing waits for ever: a stream is held for `LONGEST` at most, and then read for `SHORTEST`, for the rows may be those
+of other slots, which hold nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Message
+
+from spillway.runtime import task
+from spillway.runtime.programs.program import Program
+from spillway.runtime.slots.readers import Readers, Where
+
+# Ages of the oldest row that was taken, in bounds: from the first on streams are held, up to the second they are read
+# again. A turn of the loop (`pace.STEP`) is far below the first with bounds that people want.
+LATE, FRESH = 0.2, 0.05
+# Bounds that streams are held at most.
+LONGEST = 1.0
+# Bounds that streams are read at a time, once rows were late: the first time, at least, and from when on nobody looks.
+FIRST, LEAST, MOST = 0.1, 0.05, 1.0
+
+
+class Holding:
+    """Of one life of a slot."""
+
+    def __init__(
+        self, readers: Readers, bound: float, clock: Callable[[], float] = time.time,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:  # fmt: skip
+        """`bound`: the promise, in milliseconds."""
+        self._readers, self._bound = readers, bound
+        self._clock, self._monotonic = clock, monotonic
+        self._since = monotonic()
+        self._read = math.inf  # bounds until it looks whether rows have come late of what was read
+        self._oldest_seen = 0.0  # since streams are held
+        self.on = False
+        """Whether streams are held."""
+
+    def taken(self, found: Mapping[Where, Sequence[Message]]) -> None:
+        """This was taken last: hold streams, or go on with them."""
+        oldest = self._oldest(found)
+        now = self._monotonic()
+        bounds = (now - self._since) * 1000 / self._bound
+        if self.on:
+            self._oldest_seen = max(self._oldest_seen, oldest)
+            if oldest <= FRESH or bounds >= LONGEST:
+                self._read = _next(self._read, late=self._oldest_seen >= LATE)
+                self.end()
+            else:
+                self._hold()  # also those that have come since
+        elif bounds >= self._read or (oldest >= LATE and bounds >= LEAST):
+            self.on, self._since, self._oldest_seen = True, now, oldest
+            self._hold()
+
+    def end(self) -> None:
+        """Streams are read."""
+        if self.on:
+            self.on, self._since = False, self._monotonic()
+            self._readers.go_on()
+
+    def _hold(self) -> None:
+        self._readers.hold([where for where in self._readers.places() if self._is_held(where)])
+
+    def _is_held(self, where: Where) -> bool:
+        if self._readers.follows(where):
+            return False
+        return all(task.reads_stream(place.task.program) for place in self._readers.at(where))
+
+    def _oldest(self, found: Mapping[Where, Sequence[Message]]) -> float:
+        """The age of the oldest row of an edge, in bounds; none is no age."""
+        firsts = [some[0] for where, some in found.items() if self._is_edge(where)]
+        return max(map(self._age, firsts), default=0.0)
+
+    def _is_edge(self, where: Where) -> bool:
+        return any(reads_edge(place.task.program) for place in self._readers.at(where))
+
+    def _age(self, message: Message) -> float:
+        kind, at = message.timestamp()
+        return 0.0 if kind == TIMESTAMP_NOT_AVAILABLE else (self._clock() * 1000 - at) / self._bound
+
+
+def _next(read: float, *, late: bool) -> float:
+    """For how long streams are read next: half as long as before where too much has come of that, else twice."""
+    if late:
+        return max(LEAST, min(FIRST, read / 2))
+    return 2 * read if 2 * read < MOST else math.inf
+
+
+def reads_edge(program: Program) -> bool:
+    """Whether its input is made by another program."""
+    return task.source_of(program) is None
