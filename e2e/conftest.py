@@ -53,6 +53,16 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     return report
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """The figures that tests have taken, for people."""
+    found = [told for reports in terminalreporter.stats.values() for one in reports if hasattr(one, "user_properties")
+             and one.when == "call" for told in one.user_properties]  # fmt: skip
+    if found:
+        terminalreporter.section("figures")
+    for name, value in found:
+        terminalreporter.line(f"{value:8.1f}  {name}")
+
+
 OPEN: list[Space] = []
 
 

@@ -33,7 +33,7 @@ def test_a_deleted_job_leaves_nothing_but_the_topics_and_soon(
     space.kubectl("delete", "streamjob", job.name, f"--timeout={GONE:.0f}s", seconds=GONE + 30)
     until("nothing is left", lambda: space.everything() <= before, GONE, lambda: sorted(space.everything() - before))
     took = time.monotonic() - began
-    record_property("gone_seconds", took)
+    record_property("seconds until a deleted job is gone", took)
     assert took <= RESTED, f"an idle job was gone after {took:.0f} s: its workers have waited for somebody"
 
 

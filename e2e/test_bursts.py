@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -29,7 +30,9 @@ POLICY = {"cooldown": "10s", "scaleDownDelay": "30s"}
 pytestmark = pytest.mark.timeout(600)
 
 
-def test_a_burst_switches_a_job_to_batches_and_back_and_a_lost_executor_costs_no_result(space: Space) -> None:
+def test_a_burst_switches_a_job_to_batches_and_back_and_a_lost_executor_costs_no_result(
+    space: Space, record_property: Callable[[str, object], None]
+) -> None:
     executors = {"min": 1, "max": 1, "memory": "512Mi", "podTemplate": MODEST}
     job = _applied(space, word_count(space, workers={"min": 1, "max": 1, "podTemplate": SMALL}, executors=executors))
     with Feeder(job) as feeder, Results(job.output) as results:
@@ -38,10 +41,15 @@ def test_a_burst_switches_a_job_to_batches_and_back_and_a_lost_executor_costs_no
         until("batches could begin", lambda: _could(job), WARM, lambda: _stands(job))
         # How much a third of a core can do depends on the machine: the burst grows until it is too much.
         for rate in BURSTS:
-            feeder.pour(rate, SECONDS)
+            began = feeder.pour(rate, SECONDS)
             if came(lambda: _head(job).paradigm is Paradigm.BATCH, SECONDS):
                 break
         until("batches", lambda: _head(job).paradigm is Paradigm.BATCH, 1.0, lambda: _stands(job))
+        switched = [move for move in _told(job).moves if move.kind is MoveKind.SWITCH and move.at >= began]
+        record_property(
+            "seconds from a burst to the first partition in batches", min(one.at for one in switched) - began
+        )
+        record_property("longest pause of that switch, in ms", max(one.pause_ms or 0.0 for one in switched))
         executor = job.kill("executor")
         until(
             "another executor",

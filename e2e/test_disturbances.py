@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -11,6 +11,7 @@ from cluster import release
 from jobs import MODEST, Job, ready, word_count
 from loads import Feeder, Results, assert_right, judge
 from spaces import Space, until
+from spillway.model.observation import MoveKind
 
 RATE = 40.0  # lines per second, 24 results each: a third of what one worker does on a machine that is busy besides
 WORKERS = 2
@@ -39,6 +40,11 @@ class Steady:
     def leader(self) -> int:
         """How often a driver has begun to lead."""
         return until("the driver answers", self.job.observation, BACK, self.job.told).leader
+
+    def taken_over(self, since: float) -> float:
+        """When the last partition was taken over from who was lost since then, in seconds since 1970."""
+        told = until("the driver answers", self.job.observation, BACK, self.job.told)
+        return max(move.at for move in told.moves if move.kind is MoveKind.TAKEOVER and move.at >= since)
 
     def _whole(self) -> bool:
         told, pods = self.job.observation(), self.job.pods()
@@ -78,8 +84,11 @@ def test_without_its_operator_a_job_works_on_and_the_next_one_takes_over_without
 
 
 @pytest.mark.parametrize("component", ["worker", "driver"])
-def test_a_pod_that_is_lost_is_replaced_and_results_go_on(steady: Steady, component: str) -> None:
+def test_a_pod_that_is_lost_is_replaced_and_results_go_on(
+    steady: Steady, component: str, record_property: Callable[[str, object], None]
+) -> None:
     before, led = steady.job.lives(component), steady.leader()
+    began = time.time()
     gone = steady.job.kill(component)
     until(
         f"another {gone}",
@@ -89,6 +98,8 @@ def test_a_pod_that_is_lost_is_replaced_and_results_go_on(steady: Steady, compon
     )
     steady.works()
     assert (steady.leader() > led) == (component == "driver")
+    if component == "worker":
+        record_property("seconds from a lost worker to the last takeover", steady.taken_over(began) - began)
     steady.happened.append(component)
 
 

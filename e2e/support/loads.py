@@ -44,16 +44,21 @@ class Feeder:
             self._running[0].kill()
             self._running = None
 
-    def pour(self, rate: float, seconds: float = 3600.0) -> None:
-        """Send at this rate from now on, for so long or until the next phase; what ran before ends."""
+    def pour(self, rate: float, seconds: float = 3600.0) -> float:
+        """Send at this rate from now on, for so long or until the next phase; what ran before ends.
+
+        Returns when the first line is due, in seconds since 1970.
+        """
         self.stop()
+        start = time.time() + AHEAD
         self._phase += 1
         report = self._folder / f"{self._phase}.json"
         command = [sys.executable, "-P", "-m", "spillway.bench.lines", "--bootstrap", broker.OUTSIDE]
         command += ["--topic", self._job.source, "--rate", f"{rate:.3f}", "--seconds", f"{seconds:.3f}"]
-        command += ["--start", f"{time.time() + AHEAD:.3f}", "--first", str(self._first), "--report", str(report)]
+        command += ["--start", f"{start:.3f}", "--first", str(self._first), "--report", str(report)]
         self._running = Process(command, report.with_suffix(".log"), folder=self._folder), report
         self._first += round(rate * min(seconds, 600))
+        return start
 
     def stop(self) -> int:
         """End the phase; how many lines were sent so far."""

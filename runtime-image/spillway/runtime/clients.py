@@ -104,7 +104,7 @@ def reader(access: Access, group: str, heard: Heard | None = None, more: Setting
             # would be the pause of a move; shorter costs requests when nothing comes.
             "fetch.wait.max.ms": 50,
             # Read ahead: what is there when a partition is given away was read for nothing. The default is 100 000.
-            "queued.min.messages": 1_000,
+            "queued.min.messages": 5_000,
             "queued.max.messages.kbytes": 16 * 1024,
             # After a full queue the next request waits for this: a second by default.
             "fetch.queue.backoff.ms": 1,

@@ -19,8 +19,8 @@ STEP = 0.01
 WAITING = 1 / 4
 # Messages, and bytes, of the first turn, when nothing is known yet: 16 frames of a few hundred rows are 100 ms.
 FIRST, FIRST_ROOM = 16, 64 * 1024
-# Messages, and bytes, at most: a consumer has 5 000 at hand, and 16 MB (`clients.reader`), and a turn that takes all of
-# them waits for more.
+# Messages, and bytes, at most: a consumer has 1 000 of each partition at hand (`intake.AHEAD`), and 16 MB in all
+# (`clients.reader`), and a turn that takes all of them waits for more.
 MOST, MOST_ROOM = 4_000, 8 * 1024 * 1024
 
 
