@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from spillway.cli import terminal
+from spillway.cli import options, terminal
 
 app = typer.Typer(
     name="bench",
@@ -44,10 +44,6 @@ Keep = Annotated[
 Records = Annotated[
     list[str] | None,
     typer.Option(metavar="[STREAM=]FILE", help="Send these lines to your job, over and over; may be repeated."),
-]
-Code = Annotated[
-    pathlib.Path | None,
-    typer.Option(metavar="DIR", exists=True, file_okay=False, help="Your functions.  [default: beside FILE]"),
 ]
 Output = Annotated[Format, typer.Option("--output", "-o", help="table for people, json for programs.")]
 
@@ -93,7 +89,7 @@ def run(
     settle: Annotated[float, typer.Option(min=0, help="Seconds of it whose latencies don't count.")] = 5.0,
     bound: Annotated[str, typer.Option(metavar="SPAN", help="The promise that a workload's job has.")] = "500ms",
     records: Records = None,
-    code: Code = None,
+    code: options.Code = None,
     bootstrap: Annotated[
         str | None,
         typer.Option(metavar="HOST:PORT", help="Your job runs already, on this Kafka: feed its streams, and look on."),
@@ -144,7 +140,7 @@ def search(
     seconds: Annotated[float, typer.Option(min=5, max=3600, help="Length of a step; the last run takes two.")] = 20.0,
     first: Annotated[str, typer.Option("--from", metavar="RATE", help="The first rate, which is doubled.")] = "1000",
     records: Records = None,
-    code: Code = None,
+    code: options.Code = None,
     keep: Keep = None,
     output: Output = Format.TABLE,
 ) -> None:

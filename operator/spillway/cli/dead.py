@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import enum
 import json
 import pathlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from spillway.cli import terminal
+from spillway.cli import options, terminal
 
 if TYPE_CHECKING:
     from spillway.cli.letters.questions import Wanted
@@ -25,13 +24,6 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-
-
-class Format(enum.StrEnum):
-    """How results are printed."""
-
-    TEXT = "text"
-    JSON = "json"
 
 
 FINE, LEFT, UNREADABLE = 0, 1, 2
@@ -51,8 +43,6 @@ Letters = Annotated[
 Bootstrap = Annotated[
     str | None, typer.Option(metavar="HOST:PORT", help="Reach Kafka here, not where the manifest says.")
 ]
-Secret = Annotated[pathlib.Path | None, typer.Option(metavar="DIR", help="The folder with the credentials for Kafka.")]
-Output = Annotated[Format, typer.Option("--output", "-o", help="text for people, json for programs.")]
 
 
 @app.command("list")
@@ -62,8 +52,8 @@ def list_(
     since: Since = None,
     every: Annotated[bool, typer.Option("--all", help="Each letter with its row, not groups.")] = False,
     bootstrap: Bootstrap = None,
-    secret: Secret = None,
-    output: Output = Format.TEXT,
+    secret: options.Secret = None,
+    output: options.Output = options.Format.TEXT,
 ) -> None:
     """Show the letters that are open, by operator and error. The job may run meanwhile.
 
@@ -88,8 +78,8 @@ def replay(
         bool, typer.Option("--dry-run", help="Only say which letters can be put back, how, and why others can't.")
     ] = False,
     bootstrap: Bootstrap = None,
-    secret: Secret = None,
-    output: Output = Format.TEXT,
+    secret: options.Secret = None,
+    output: options.Output = options.Format.TEXT,
 ) -> None:
     """Put open letters back, to be processed by this job alone.
 
@@ -114,7 +104,7 @@ def dismiss(
     letter: Letters = None,
     every: Annotated[bool, typer.Option("--all", help="All that are open.")] = False,
     bootstrap: Bootstrap = None,
-    secret: Secret = None,
+    secret: options.Secret = None,
 ) -> None:
     """Close letters that nobody needs.
 
@@ -183,7 +173,7 @@ def _selected(desk: Desk, wanted: Wanted) -> list[Noted]:
     return [noted for noted in found if noted.offset in wanted.offsets]
 
 
-def _list(desk: Desk, wanted: Wanted, *, every: bool, output: Format) -> None:
+def _list(desk: Desk, wanted: Wanted, *, every: bool, output: options.Format) -> None:
     from spillway.cli.letters import sheets
     from spillway.runtime.replays import ledger
 
@@ -191,24 +181,24 @@ def _list(desk: Desk, wanted: Wanted, *, every: bool, output: Format) -> None:
     if every:
         letters = dict(desk.letters([noted.offset for noted in found]))
         at = {noted.offset: noted.at for noted in found}
-        if output is Format.JSON:
+        if output is options.Format.JSON:
             _print([sheets.letter_data(offset, letter, at[offset]) for offset, letter in letters.items()])
         else:
             _lines(sheets.each(found, letters))
     else:
         groups = ledger.grouped(found)
         letters = dict(desk.letters([offset for group in groups for offset in group.examples]))
-        if output is Format.JSON:
+        if output is options.Format.JSON:
             _print([sheets.group_data(group, letters) for group in groups])
         else:
             _lines(sheets.groups(groups, letters))
-    if output is Format.TEXT:
+    if output is options.Format.TEXT:
         underway = sum(len(claim) for claim in desk.ledger.replays.values())
         more = f"; a replay of {sheets.letters(underway)} is not done: `spillway dead replay` goes on"
         terminal.say(f"{sheets.letters(len(found))} open{more if underway else ''}")
 
 
-def _replay(desk: Desk, wanted: Wanted, code: pathlib.Path | None, *, dry_run: bool, output: Format) -> bool:
+def _replay(desk: Desk, wanted: Wanted, code: pathlib.Path | None, *, dry_run: bool, output: options.Format) -> bool:
     """Whether something is left that was asked for."""
     from spillway.cli.letters import sheets
     from spillway.runtime import functions
@@ -218,7 +208,7 @@ def _replay(desk: Desk, wanted: Wanted, code: pathlib.Path | None, *, dry_run: b
     routes = desk.routes(offsets, plan)
     stay = [(offset, route) for offset, route in routes if not route.leads]
     if dry_run:
-        if output is Format.JSON:
+        if output is options.Format.JSON:
             _print([_route(offset, route.leads, route.reason, route.sentence) for offset, route in routes])
         else:
             _lines(sheets.routes(routes))
@@ -226,7 +216,7 @@ def _replay(desk: Desk, wanted: Wanted, code: pathlib.Path | None, *, dry_run: b
     going = [offset for offset, route in routes if route.leads]
     done = desk.replay(going, plan, lambda reference: functions.load(reference, code))
     unread = len(offsets) - len(routes)
-    if output is Format.JSON:
+    if output is options.Format.JSON:
         back = [_route(offset, False, route.reason, route.sentence) for offset, route in stay]
         back += [_route(offset, False, "Failed", why) for offset, why in done.back]
         _print({"replayed": list(done.replayed), "failed": done.failed, "back": back, "unreadable": unread})

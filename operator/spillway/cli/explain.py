@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from spillway.cli import terminal
-from spillway.cli.asking import options
+from spillway.cli import options, terminal
 
 if TYPE_CHECKING:
     from spillway.cli.asking.accounts import Account

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 import json
 import os
 import pathlib
@@ -11,19 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from spillway.cli import terminal
+from spillway.cli import options, terminal
 
 if TYPE_CHECKING:
     from spillway.cli.planning.questions import RefusedError
     from spillway.cli.profiling.answers import Profile
     from spillway.controllers.profiling.rounds import Round
-
-
-class Format(enum.StrEnum):
-    """How it is shown."""
-
-    TEXT = "text"
-    JSON = "json"
 
 
 FOUND, FAILED, UNREADABLE, STOPPED = 0, 1, 2, 130
@@ -61,17 +53,9 @@ def profile(
         pathlib.Path | None,
         typer.Option(metavar="FILE", dir_okay=False, help="Store it after every round, and go on from there."),
     ] = None,
-    code: Annotated[
-        pathlib.Path | None,
-        typer.Option(
-            metavar="DIR", exists=True, file_okay=False, help="Where Python functions are.  [default: beside FILE]"
-        ),
-    ] = None,
-    secret: Annotated[
-        pathlib.Path | None,
-        typer.Option(metavar="DIR", exists=True, file_okay=False, help="Credentials for Kafka: a file for each key."),
-    ] = None,
-    output: Annotated[Format, typer.Option("--output", "-o", help="text for people, json for programs.")] = Format.TEXT,
+    code: options.Code = None,
+    secret: options.Secret = None,
+    output: options.Output = options.Format.TEXT,
 ) -> None:
     """Find out what operators cost, and how many slots they need, by running the job.
 
@@ -128,8 +112,8 @@ def profile(
 class _Shown:
     """Shows a profile while it runs, and at its end."""
 
-    def __init__(self, output: Format) -> None:
-        self._json = output is Format.JSON
+    def __init__(self, output: options.Format) -> None:
+        self._json = output is options.Format.JSON
 
     def round(self, done: Round) -> None:
         """A round."""

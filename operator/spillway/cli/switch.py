@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from spillway.cli import terminal
-from spillway.cli.asking import options
+from spillway.cli import options, terminal
 
 if TYPE_CHECKING:
     from spillway.cli.asking.crossings import Crossing

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from typing import TextIO
 
 
@@ -35,6 +36,25 @@ def bar(share: float, length: int, *, ascii_only: bool) -> str:
         return ("#" * round(filled)).ljust(length, ".")
     whole, eighths = int(filled), int(filled % 1 * 8)
     return ("█" * whole + (_EIGHTHS[eighths] if eighths else "")).ljust(length, "·")
+
+
+class Printer:
+    """Prints lines. Who reads them may go away at any time: then `gone` is called once, and nothing more is printed."""
+
+    def __init__(self, stream: TextIO, gone: Callable[[], None]) -> None:
+        self._stream, self._gone = stream, gone
+        self._open = True
+
+    def put(self, line: str) -> None:
+        """A line as it is."""
+        if not self._open:
+            return
+        try:
+            self._stream.write(f"{line}\n")
+            self._stream.flush()
+        except OSError:
+            self._open = False
+            self._gone()
 
 
 def say(text: str) -> None:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from spillway.cli import terminal
-from spillway.cli.asking import options
+from spillway.cli import options, terminal
 
 if TYPE_CHECKING:
     from spillway.cli.clusters.connections import Connection

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import enum
 import pathlib
 import re
 import sys
@@ -12,19 +11,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from spillway.cli import terminal
+from spillway.cli import options, terminal
 
 if TYPE_CHECKING:
     from spillway.local.edits import Edit
     from spillway.local.events import Viewer
     from spillway.local.interrupts import Interrupts
-
-
-class Format(enum.StrEnum):
-    """How it is shown."""
-
-    TEXT = "text"
-    JSON = "json"
 
 
 IN_ORDER, FAILED, UNREADABLE, AT_ONCE = 0, 1, 2, 130
@@ -47,16 +39,8 @@ def up(
     workers: Annotated[
         int | None, typer.Option(metavar="N", min=1, max=256, help="So many workers, whatever the load needs.")
     ] = None,
-    code: Annotated[
-        pathlib.Path | None,
-        typer.Option(
-            metavar="DIR", exists=True, file_okay=False, help="Where Python functions are.  [default: beside FILE]"
-        ),
-    ] = None,
-    secret: Annotated[
-        pathlib.Path | None,
-        typer.Option(metavar="DIR", exists=True, file_okay=False, help="Credentials for Kafka: a file for each key."),
-    ] = None,
+    code: options.Code = None,
+    secret: options.Secret = None,
     port: Annotated[
         int | None,
         typer.Option(min=0, max=65535, help="Port of our Kafka; 0 for any free one.  [default: as in FILE, or 9092]"),
@@ -69,8 +53,9 @@ def up(
     ] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Forget what earlier runs have kept.")] = False,
     output: Annotated[
-        Format, typer.Option("--output", "-o", help="text for people, json for programs: an object in each line.")
-    ] = Format.TEXT,
+        options.Format,
+        typer.Option("--output", "-o", help="text for people, json for programs: an object in each line."),
+    ] = options.Format.TEXT,
 ) -> None:
     """Run a job on this machine until Ctrl-C.
 
@@ -130,7 +115,7 @@ def servers(bootstrap: str | None, first: Edit) -> tuple[str, ...] | None:
 
 
 @contextlib.contextmanager
-def _viewer(output: Format, asked: Interrupts) -> Iterator[Viewer]:
+def _viewer(output: options.Format, asked: Interrupts) -> Iterator[Viewer]:
     """Who shows it; somebody who goes away (a closed terminal, `| head`) asks for its end by that."""
     import datetime
     import os
@@ -143,7 +128,7 @@ def _viewer(output: Format, asked: Interrupts) -> Iterator[Viewer]:
 
     with contextlib.ExitStack() as stack:
         viewer: Viewer
-        if output is Format.JSON:
+        if output is options.Format.JSON:
             viewer = lines.Objects(sys.stdout, asked.ask, now)
         elif not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
             viewer = lines.Lines(sys.stdout, asked.ask, now)

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-import enum
 import json
 import sys
 from typing import Annotated, Any
 
 import typer
 
-from spillway.cli import terminal
-
-
-class Format(enum.StrEnum):
-    """How results are printed."""
-
-    TEXT = "text"
-    JSON = "json"
-
+from spillway.cli import options, terminal
 
 VALID, INVALID, UNREADABLE = 0, 1, 2
 
 
 def validate(
     files: Annotated[list[str], typer.Argument(metavar="FILE…", help="Manifests to check; - reads standard input.")],
-    output: Annotated[Format, typer.Option("--output", "-o", help="text for people, json for programs.")] = Format.TEXT,
+    output: options.Output = options.Format.TEXT,
 ) -> None:
     """Say everything that is wrong with a StreamJob.
 
@@ -36,7 +27,7 @@ def validate(
     Example:   spillway validate job.yaml
     """  # noqa: D301 - \\b keeps the lines apart in --help
     results = [result for file in files for result in _check(file)]
-    if output is Format.JSON:
+    if output is options.Format.JSON:
         terminal.say(json.dumps(results, indent=2))
     else:
         for result in results:

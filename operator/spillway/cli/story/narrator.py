@@ -21,12 +21,12 @@ INDENT = " " * 9  # as wide as a time with the space behind it
 LEFT_OUT = (Kind.PLAN, Kind.MOVES, Kind.DECISION, Kind.TOPICS, Kind.RATES, Kind.DRAINING, Kind.CONDITION, Kind.SIZES)
 
 
-class Narrator:
-    """Prints; who reads may go away at any time: then `gone` is called once, and nothing more is printed."""
+class Narrator(terminal.Printer):
+    """Prints what happens."""
 
     def __init__(self, stream: TextIO, gone: Callable[[], None], now: Callable[[], datetime.datetime]) -> None:
-        self._stream, self._gone, self._now = stream, gone, now
-        self._open = True
+        super().__init__(stream, gone)
+        self._now = now
 
     def event(self, event: Event) -> None:
         """What the run underneath tells."""
@@ -45,17 +45,6 @@ class Narrator:
         for detail in details:
             for line in _wrapped(detail):
                 self.put(terminal.style(f"{INDENT}{line}", "dim", self._stream))
-
-    def put(self, line: str) -> None:
-        """A line as it is."""
-        if not self._open:
-            return
-        try:
-            self._stream.write(f"{line}\n")
-            self._stream.flush()
-        except OSError:
-            self._open = False
-            self._gone()
 
 
 def _wrapped(text: str) -> list[str]:

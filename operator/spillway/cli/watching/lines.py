@@ -21,12 +21,12 @@ RATES = 10.0  # seconds; a rate is of the last seconds, and a day of these lines
 _LOOKS = {Look.GOOD: "green", Look.WARNING: "yellow", Look.BAD: "red"}
 
 
-class Lines:
-    """Prints lines. Who reads them may go away at any time: then `gone` is called once, and nothing more is printed."""
+class Lines(terminal.Printer):
+    """Prints lines."""
 
     def __init__(self, stream: TextIO, gone: Callable[[], None], now: Callable[[], datetime.datetime]) -> None:
-        self._stream, self._gone, self._now = stream, gone, now
-        self._open = True
+        super().__init__(stream, gone)
+        self._now = now
         self._rates = 0.0
         self._began = now()
         self._hinted = False
@@ -34,27 +34,17 @@ class Lines:
     def tell(self, event: Event) -> None:
         """A line, and its details under it."""
         for line in described(event, self._now()):
-            self._put(line)
+            self.put(line)
 
     def show(self, scene: Scene) -> None:
         """Commands to feed and to read it, once it is ready; rates, every `RATES`."""
         if not self._hinted and scene.seen is not None and scene.seen.ready:
             self._hinted = True
             for line in commands(scene, self._began):
-                self._put(line)
+                self.put(line)
         if scene.seen is not None and scene.seen.ready and scene.since - self._rates >= RATES:
             self._rates = scene.since
-            self._put(f"{self._now():%H:%M:%S} {rates(scene.seen)}")
-
-    def _put(self, line: str) -> None:
-        if not self._open:
-            return
-        try:
-            self._stream.write(f"{line}\n")
-            self._stream.flush()
-        except OSError:
-            self._open = False
-            self._gone()
+            self.put(f"{self._now():%H:%M:%S} {rates(scene.seen)}")
 
 
 class Objects(Lines):
@@ -75,7 +65,7 @@ class Objects(Lines):
             self._object({"kind": str(Kind.RATES), "text": rates(scene.seen), "workers": scene.asked, **parts})
 
     def _object(self, fields: dict[str, Any]) -> None:
-        self._put(json.dumps({"at": self._now().isoformat(timespec="milliseconds"), **fields}))
+        self.put(json.dumps({"at": self._now().isoformat(timespec="milliseconds"), **fields}))
 
 
 def described(event: Event, now: datetime.datetime) -> list[str]:

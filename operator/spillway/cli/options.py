@@ -1,4 +1,4 @@
-"""What commands that ask a running job have in common; nothing heavy, for `--help` needs it."""
+"""Options that several commands have; nothing heavy, for `--help` needs it."""
 
 from __future__ import annotations
 
@@ -41,3 +41,19 @@ Context = Annotated[
     typer.Option("--context", metavar="NAME", help="Of the kubeconfig: ask that cluster, whatever runs here."),
 ]
 Output = Annotated[Format, typer.Option("--output", "-o", help="text for people, json for programs.")]
+Code = Annotated[
+    pathlib.Path | None,
+    typer.Option(
+        "--code",
+        metavar="DIR",
+        exists=True,
+        file_okay=False,
+        help="Where Python functions are.  [default: beside FILE]",
+    ),
+]
+Secret = Annotated[
+    pathlib.Path | None,
+    typer.Option(
+        "--secret", metavar="DIR", exists=True, file_okay=False, help="Credentials for Kafka: a file for each key."
+    ),
+]
