@@ -87,6 +87,7 @@ def test_a_silent_slot_is_taken_over_and_fenced(job: Job) -> None:
     until(lambda: not one.works)  # it reads that it is fenced
     until(lambda: _moves(driver, MoveKind.TAKEOVER))
     assert {move.target for move in _moves(driver, MoveKind.TAKEOVER)} == {"w1.0"}
+    assert all("nothing was heard of it for" in move.reason for move in _moves(driver, MoveKind.TAKEOVER))
     two.end()
     three = job.slot("w1.0")  # nobody has to wait for silence: its process has begun anew
     until(lambda: len(three.works) == PARTITIONS, 0.9)
