@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from array import array
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -40,7 +41,8 @@ class Tail:
         self._consumer = logs.reader(bootstrap, {"fetch.queue.backoff.ms": 1, "queued.min.messages": 100_000})
         self._watch = logs.Watch(bootstrap, topic)
         self._next = [0] * logs.PARTITIONS
-        self._found: dict[Key, tuple[list[int], list[int], list[float]]] = {}
+        # Arrays: as lists, a hundred million results are 10 GB.
+        self._found: dict[Key, tuple[array[int], array[int], array[float]]] = {}
         self._most: dict[Key, int] = {}
         self.messages = 0
         """So many were read."""
@@ -50,18 +52,19 @@ class Tail:
         return self._watch.ends()
 
     def read(self) -> None:
-        """All that is there now; without marks of transactions, which no output of these jobs has."""
+        """All that is there now, as long as more comes; without marks of transactions, which no output here has."""
         ends = self.ends()
-        deadline = time.monotonic() + logs.PATIENCE
         for number, end in enumerate(ends):
             if self._next[number] >= end:
                 continue
             self._consumer.assign([TopicPartition(self._topic, number, self._next[number])])
+            deadline = time.monotonic() + logs.PATIENCE
             while self._next[number] < end:
                 for message in self._consumer.consume(logs.AT_ONCE, 0.2):
                     found = logs.record(message)
                     self._next[number] = found.offset + 1
                     self._take(found)
+                    deadline = time.monotonic() + logs.PATIENCE
                 if time.monotonic() > deadline:
                     message = f"topic {self._topic!r}, partition {number}, was not read to its end"
                     raise logs.NotTakenError(message)
@@ -73,7 +76,7 @@ class Tail:
         key, count = told.key, told.n
         known = self._found.get(key)
         if known is None:
-            known = self._found[key] = ([], [], [])
+            known = self._found[key] = (array("q"), array("q"), array("d"))
         known[0].append(count)
         known[1].append(record.at)
         known[2].append(told.amount)
@@ -89,10 +92,10 @@ class Tail:
         """By key."""
         found = {}
         for key, (counts, at, amounts) in self._found.items():
-            times = np.array(at, np.int64)
+            times = np.frombuffer(at, np.int64)
             order = np.argsort(times, kind="stable")
-            told = np.array(counts, np.int64)[order] if self._work.counts else np.arange(1, len(at) + 1)
-            some = None if math.isnan(amounts[0]) else np.array(amounts, np.float64)[order]
+            told = np.frombuffer(counts, np.int64)[order] if self._work.counts else np.arange(1, len(at) + 1)
+            some = None if math.isnan(amounts[0]) else np.frombuffer(amounts, np.float64)[order]
             found[key] = Results(told, times[order], some)
         return found
 
