@@ -25,7 +25,7 @@ from spillway.bench.dual.tails import Tail
 from spillway.bench.engines import Engine, Maker
 from spillway.bench.engines.port import used
 from spillway.bench.engines.switches import Heard
-from spillway.bench.record import events, figures, logs
+from spillway.bench.record import figures, logs
 from spillway.bench.record.schedule import Lateness
 from spillway.bench.record.systems import EndedError
 from spillway.bench.workloads.work import Floats, Work
@@ -174,12 +174,12 @@ class Run:
 
 def drained(maker: Maker, bootstrap: str, records: int, beside: Mapping[str, int] = NOBODY) -> Run:
     """Work through full topics; `beside` are processes whose processor time is told too."""
-    work, at = maker.work, events.START_MS / 1000
+    work = maker.work
     with maker.started(bootstrap) as subject, Feeder() as feeder:
         warm = warmed(subject, bootstrap, work, feeder)
         count = warm.count + FILLED
         tail = Tail(bootstrap, subject.output, work)
-        start = at
+        start = math.ceil(warm.dues()[-1])  # before that they would be late, where a table forgets
         # Once as what follows: what is compiled or loaded only when much waits is there then.
         _filled(subject, bootstrap, feeder, work, (warm.count, FILLED, start))
         times = np.concatenate([warm.dues(), start + np.arange(FILLED) / 1000])
