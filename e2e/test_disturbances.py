@@ -11,7 +11,6 @@ from cluster import release
 from jobs import MODEST, Job, ready, word_count
 from loads import Feeder, Results, assert_right, judge
 from spaces import Space, until
-from spillway.model.observation import MoveKind
 
 RATE = 40.0  # lines per second, 24 results each: a third of what one worker does on a machine that is busy besides
 WORKERS = 2
@@ -41,10 +40,16 @@ class Steady:
         """How often a driver has begun to lead."""
         return until("the driver answers", self.job.observation, BACK, self.job.told).leader
 
-    def taken_over(self, since: float) -> float:
-        """When the last partition was taken over from who was lost since then, in seconds since 1970."""
+    def given_on(self, worker: str, since: float) -> float:
+        """When the last partition that a worker had then was somebody else's, in seconds since 1970."""
         told = until("the driver answers", self.job.observation, BACK, self.job.told)
-        return max(move.at for move in told.moves if move.kind is MoveKind.TAKEOVER and move.at >= since)
+        number = worker.rpartition("-")[2]
+        first: dict[str, float] = {}
+        for move in sorted(told.moves, key=lambda move: move.at):
+            if move.at >= since and str(move.source).startswith(f"w{number}."):
+                first.setdefault(move.partition, move.at)
+        assert first, f"no partition of {worker} was given to anybody"
+        return max(first.values())
 
     def _whole(self) -> bool:
         told, pods = self.job.observation(), self.job.pods()
@@ -99,7 +104,7 @@ def test_a_pod_that_is_lost_is_replaced_and_results_go_on(
     steady.works()
     assert (steady.leader() > led) == (component == "driver")
     if component == "worker":
-        record_property("seconds from a lost worker to the last takeover", steady.taken_over(began) - began)
+        record_property("seconds until another worker had all of a lost one", steady.given_on(gone, began) - began)
     steady.happened.append(component)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from cluster import kind
 from jobs import Job, word_count
-from spaces import Space
+from spaces import Space, until
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -22,12 +22,16 @@ def test_explain_tells_what_a_field_is_for_and_what_it_is_without_being_set() ->
 def test_get_shows_a_job_in_one_line_that_fits_a_terminal(space: Space) -> None:
     job = Job(space, word_count(space))
     job.until_ready()
-    header, line = space.kubectl("get", "streamjobs").splitlines()
-    columns = dict(zip(header.split(), line.split(), strict=False))
-    assert columns["NAME"] == job.name
-    assert columns["READY"] == "True"
-    assert columns["WORKERS"] == "1/1"
-    assert len(line) <= 120
+
+    def columns() -> dict[str, str]:
+        header, line = space.kubectl("get", "streamjobs").splitlines()
+        assert len(line) <= 120
+        return dict(zip(header.split(), line.split(), strict=False))
+
+    # The job may work before the kubelet has asked its worker's probe.
+    seen = until("one worker of one", lambda: told if (told := columns())["WORKERS"] == "1/1" else None, 15, job.told)
+    assert seen["NAME"] == job.name
+    assert seen["READY"] == "True"
     assert space.kubectl("get", "sj").splitlines()[1].split()[0] == job.name
 
 
