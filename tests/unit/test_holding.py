@@ -71,17 +71,17 @@ class Readers:
 class Slot:
     """Time goes by as it is told."""
 
-    def __init__(self) -> None:
+    def __init__(self, bound: float = BOUND) -> None:
         self.now = 1_000.0
         self.readers = Readers()
         clock = lambda: self.now  # noqa: E731 - a clock
-        self.holding = Holding(self.readers, BOUND, clock, clock)  # type: ignore[arg-type]
+        self.holding = Holding(self.readers, bound, clock, clock)  # type: ignore[arg-type]
         self.later(1)
 
-    def takes(self, where: Where | None, bounds: float = 0.0) -> set[Where]:
-        """It takes a message of this age, or none; what is held then."""
+    def takes(self, where: Where | None, bounds: float = 0.0, *, emptied: bool = False) -> set[Where]:
+        """It takes a message of this age, or none, and leaves some or none; what is held then."""
         some = [Message(0, b"", time=int((self.now - bounds * BOUND / 1000) * 1000))]
-        self.holding.taken({} if where is None else {where: some})
+        self.holding.taken({} if where is None else {where: some}, emptied=emptied)
         return set(self.readers.held)
 
     def later(self, bounds: float) -> None:
@@ -106,6 +106,24 @@ def test_streams_are_read_when_nothing_of_edges_is_left() -> None:
     slot.takes(EDGE, 0.3)
 
     assert slot.takes(None) == set()
+
+
+def test_where_all_rows_are_old_streams_are_read_when_nothing_is_left_twice() -> None:
+    """As with clocks that differ, or a broker that is far away."""
+    slot = Slot()
+    slot.takes(EDGE, 0.6)
+
+    assert slot.takes(EDGE, 0.6, emptied=True) == {STREAM}
+    assert slot.takes(EDGE, 0.6) == {STREAM}
+    assert slot.takes(EDGE, 0.6, emptied=True) == {STREAM}
+    assert slot.takes(EDGE, 0.6, emptied=True) == set()
+
+
+def test_what_every_row_takes_through_a_broker_is_not_late_however_short_the_bound() -> None:
+    slot = Slot(bound=100.0)
+
+    assert slot.takes(EDGE, 40 / BOUND) == set()
+    assert slot.takes(EDGE, 60 / BOUND) == {STREAM}
 
 
 def test_a_stream_that_is_followed_as_a_table_is_read() -> None:

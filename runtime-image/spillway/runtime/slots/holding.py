@@ -4,8 +4,9 @@ A slot that takes more of its streams than their readers can follow has a queue 
 add up any more, or take another way: 4000 lines waited in front of one that had 4 s of rows behind it. In the stream,
 what waits is as small as it ever is, keeps its order, and can be given to batches as a whole.
 
-Nothing waits for ever: a stream is held for `LONGEST` at most, and then read for `SHORTEST`, for the rows may be those
-of other slots, which hold nothing.
+Nothing waits for ever: a stream is held for `LONGEST` at most, and then read for `LEAST`, for the rows may be those of
+other slots, which hold nothing. And an age alone holds nothing for long: where clocks differ, or a broker is far away,
+all rows are old. What counts then is whether any are left when the client was asked twice.
 """
 
 from __future__ import annotations
@@ -21,8 +22,12 @@ from spillway.runtime.programs.program import Program
 from spillway.runtime.slots.readers import Readers, Where
 
 # Ages of the oldest row that was taken, in bounds: from the first on streams are held, up to the second they are read
-# again. A turn of the loop (`pace.STEP`) is far below the first with bounds that people want.
+# again.
 LATE, FRESH = 0.2, 0.05
+# Milliseconds: no row is late before. A turn of the loop (`pace.STEP`) and the way through a broker take some tens.
+SOON = 50.0
+# Polls in a row after which nothing was left: a client that is still fetching has nothing for one.
+EMPTY = 2
 # Bounds that streams are held at most.
 LONGEST = 1.0
 # Bounds that streams are read at a time, once rows were late: the first time, at least, and from when on nobody looks.
@@ -42,23 +47,26 @@ class Holding:
         self._since = monotonic()
         self._read = math.inf  # bounds until it looks whether rows have come late of what was read
         self._oldest_seen = 0.0  # since streams are held
+        self._empty = 0  # polls in a row that have left nothing
+        self._late = max(LATE, SOON / bound)
         self.on = False
         """Whether streams are held."""
 
-    def taken(self, found: Mapping[Where, Sequence[Message]]) -> None:
-        """This was taken last: hold streams, or go on with them."""
+    def taken(self, found: Mapping[Where, Sequence[Message]], *, emptied: bool) -> None:
+        """This was taken last, and perhaps nothing was left: hold streams, or go on with them."""
         oldest = self._oldest(found)
         now = self._monotonic()
         bounds = (now - self._since) * 1000 / self._bound
         if self.on:
             self._oldest_seen = max(self._oldest_seen, oldest)
-            if oldest <= FRESH or bounds >= LONGEST:
-                self._read = _next(self._read, late=self._oldest_seen >= LATE)
+            self._empty = self._empty + 1 if emptied else 0
+            if oldest <= FRESH or self._empty >= EMPTY or bounds >= LONGEST:
+                self._read = _next(self._read, late=self._oldest_seen >= self._late)
                 self.end()
             else:
                 self._hold()  # also those that have come since
-        elif bounds >= self._read or (oldest >= LATE and bounds >= LEAST):
-            self.on, self._since, self._oldest_seen = True, now, oldest
+        elif bounds >= self._read or (oldest >= self._late and bounds >= LEAST):
+            self.on, self._since, self._oldest_seen, self._empty = True, now, oldest, 0
             self._hold()
 
     def end(self) -> None:

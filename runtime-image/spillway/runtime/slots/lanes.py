@@ -121,7 +121,7 @@ class Lanes:
         self._turn_is_late = False
         if not self.active:
             found = self._taken(self._readers.intake, min(seconds, LOOK) if self._holding.on else seconds, most, room)
-            self._holding.taken(found)
+            self._holding.taken(found, emptied=self._readers.intake.emptied)
             return found
         while self._back:
             if (where := self._back.pop()) in self._off:
