@@ -40,6 +40,10 @@ def _moves(driver: Running, kind: MoveKind) -> list[observation.Move]:
     return [move for move in driver.told.moves if move.kind is kind]
 
 
+def _moved(driver: Running, since: float) -> list[observation.Move]:
+    return [move for move in _moves(driver, MoveKind.RESIZE) if move.at >= since]
+
+
 def _is_ready(driver: Running) -> bool:
     return driver.ask("GET", "/readyz")[0] == 200
 
@@ -65,12 +69,12 @@ def test_partitions_are_spread_over_slots_and_follow_the_grant(job: Job) -> None
     driver, one, two = job.drive(), job.slot("w0.0"), job.slot("w1.0")
     until(lambda: _is_ready(driver) and {len(one.works), len(two.works)} == {PARTITIONS // 2})
     assert {move.kind for move in driver.told.moves} <= {MoveKind.START, MoveKind.RESIZE}
-    before = len(_moves(driver, MoveKind.RESIZE))  # who was heard of a moment later gets its half by that
     _ask(driver)
+    granted = time.time()  # before that, a slot that was heard of a moment later got its half by a move as well
     driver.grant(1)
     until(lambda: len(one.works) == PARTITIONS and not two.works)
-    until(lambda: len(_moves(driver, MoveKind.RESIZE)) == before + PARTITIONS // 2)
-    moved = _moves(driver, MoveKind.RESIZE)[before:]
+    until(lambda: len(_moved(driver, granted)) == PARTITIONS // 2)
+    moved = _moved(driver, granted)
     assert {(move.source, move.target) for move in moved} == {("w1.0", "w0.0")}
     assert all(move.pause_ms is not None and move.pause_ms < 1000 for move in moved)
     two.leaving = one.leaving = True  # the last ones have nobody to give anything to
