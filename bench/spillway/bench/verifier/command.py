@@ -132,7 +132,8 @@ class Session:
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
-        self._tell(f"{self._log.counts.total()} messages are read; what should have come of them is computed")
+        if not void:
+            self._tell(f"{self._log.counts.total()} messages are read; what should have come of them is computed")
         verdict = self._judged()
         return dataclasses.replace(verdict, right=False, complete=False, void=void) if void else verdict
 
