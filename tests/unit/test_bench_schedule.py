@@ -90,7 +90,7 @@ def test_a_stalled_system_shows_in_the_reported_maximum() -> None:
     left = _worked(arrivals, 0.0001, (plan.start + 5.0, 5.0))
     ends = {int(due * 1_000_000): int(at * 1000) for due, at in zip(arrivals, left, strict=True)}
 
-    found = latency.judged(plan, {"output": ends}, schedule.Lateness(0, 0, 0), 0.0)
+    found = latency.judged(plan, {}, ends, {}, schedule.Lateness(0, 0, 0), 0.0)
 
     assert max(found.latencies) == pytest.approx(5000, rel=0.02)
     assert found.missing == 0
@@ -114,7 +114,7 @@ def test_an_event_without_output_makes_a_run_void() -> None:
     plan = Schedule(1_000_000.0, 1000.0, 4000)
     ends = {int(plan.due(event) * 1_000_000): int(plan.due(event) * 1000) + 3 for event in range(3999)}
 
-    found = latency.judged(plan, {"output": ends}, schedule.Lateness(0, 0, 0), 0.0)
+    found = latency.judged(plan, {}, ends, {}, schedule.Lateness(0, 0, 0), 0.0)
 
     assert found.missing == 1
     assert found.is_void
@@ -125,7 +125,7 @@ def test_latencies_are_never_too_low_by_what_brokers_cut_off() -> None:
     true = 0.0123
     ends = {int(plan.due(e) * 1_000_000): int((plan.due(e) + true) * 1000) for e in range(plan.count)}
 
-    found = latency.judged(plan, {"output": ends}, schedule.Lateness(0, 0, 0), 0.0)
+    found = latency.judged(plan, {}, ends, {}, schedule.Lateness(0, 0, 0), 0.0)
 
     assert min(found.latencies) >= true * 1000 - 0.001
     assert max(found.latencies) <= true * 1000 + 1.001

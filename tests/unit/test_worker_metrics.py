@@ -14,7 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from spillway.runtime import telemetry
 from spillway.runtime.slots.settings import Settings, Suspect
-from spillway.runtime.telemetry import Ages, Flow, Place, Report
+from spillway.runtime.telemetry import Ages, Flow, Place, Report, Spent
 from spillway.runtime.worker import metrics
 from spillway.runtime.worker.metrics import Collector
 from spillway.runtime.worker.supervisor import End, Supervisor
@@ -47,6 +47,7 @@ def report(slot: str) -> Report:
         ),
         flows={"counts": {"counts": Flow(100, 90, 10, 2, 0.5)}, "views": {"events": Flow(100, 100)}},
         latency={"result": ages.read()},
+        phases={"counts": {"queue": Spent(100, 2.5)}},
         letters=10,
     )
 
@@ -104,6 +105,11 @@ def test_partitions_are_added_up_by_segment(told: dict[str, Metric]) -> None:
     assert samples(told["spillway_table_bytes"]) == {("counts",): 1600}
 
 
+def test_where_the_time_went_is_told_of_all_slots_together(told: dict[str, Metric]) -> None:
+    assert samples(told["spillway_phase_records"]) == {("queue", "counts"): 200}
+    assert samples(told["spillway_phase_seconds"]) == {("queue", "counts"): 5.0}
+
+
 def test_each_slot_says_how_it_is(told: dict[str, Metric]) -> None:
     assert samples(told["spillway_slot_ready"]) == {("w0.0",): 0, ("w0.1",): 0, ("w0.2",): 0}
     assert samples(told["spillway_slot_memory_bytes"]) == {("w0.0",): 1000, ("w0.1",): 1000}
@@ -124,4 +130,4 @@ def test_names_are_as_prometheus_wants_them() -> None:
     for family in (*metrics.COUNTERS, metrics.ENDS, metrics.LATENCY, *metrics.GAUGES):
         assert re.fullmatch(r"spillway_[a-z_]+", family.name)
         assert not family.name.endswith("_total")
-        assert set(family.labels) <= {"segment", "operator", "output", "slot", "how"}
+        assert set(family.labels) <= {"segment", "operator", "output", "slot", "how", "phase"}

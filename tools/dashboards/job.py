@@ -11,6 +11,10 @@ from dashboards.parts import BLUE, GREEN, GREY, ORANGE, RED, YELLOW, YES, Query,
 BOUND = f"max({of('spillway_latency_bound_seconds')})"
 BUCKETS = rate("spillway_latency_seconds_bucket", "by (output, le)")
 PAUSES = parts.gone_up("spillway_move_pause_seconds_bucket", "by (kind, le)", window="$__rate_interval")
+BY_PHASE = (
+    f"{rate('spillway_phase_seconds_total', 'by (segment, phase)')}"
+    f" / ({rate('spillway_phase_records_total', 'by (segment, phase)')} > 0)"
+)
 PER_RECORD = (
     f"{rate('spillway_timed_seconds_total', 'by (operator)')}"
     f" / ({rate('spillway_timed_records_total', 'by (operator)')} > 0)"
@@ -52,6 +56,14 @@ def dashboard() -> builders.Dashboard:
         graph("In time", "Share of the records that left within the bound, by output.",
               Query(parts.in_time("$__rate_interval", "by (output)"), "{{output}}"),
               Query(QUANTILE, "promised"), unit="percentunit", most=1, colours={"promised": RED}),
+    )  # fmt: skip
+    parts.row(
+        made,
+        "Where the time goes",
+        graph("Latency by phase", "On average, of records that go record by record: queue until a slot takes them, cpu"
+              " while it computes, wait for a frame to leave, and network until readers of an output see them."
+              " Together they are the age of a record that goes through all of these segments.",
+              Query(BY_PHASE, "{{segment}}: {{phase}}"), unit="s", stacked=True, span=24),
     )  # fmt: skip
     parts.row(
         made,

@@ -30,6 +30,8 @@ BATCH = 1_000_000
 # handed out in its order, whatever comes next: with 8 MiB, the first answer of a stream with much in it was 60 000
 # lines, and for seconds nothing was seen of edges, whose rows came too late, or of what else there was to do.
 FETCH = 128 * 1024
+# Seconds from one statistics of a producer to the next: a kilobyte for each partition that it knows.
+STATISTICS = 5.0
 
 
 class CredentialsError(SpillwayError):
@@ -152,13 +154,17 @@ def restorer(access: Access, group: str, *, trimmed: bool = False) -> Consumer:
     return reader(access, group, more=settings)
 
 
-def emitter(access: Access, heard: Heard | None = None, batch: int = BATCH) -> Producer:
+def emitter(
+    access: Access, heard: Heard | None = None, batch: int = BATCH, told: Callable[[str], None] | None = None
+) -> Producer:
     """The producer of edges, outputs and dead letters: in order, nothing twice, and as soon as possible.
 
-    `batch` is what each topic takes at once, in bytes; a larger message goes alone.
+    `batch` is what each topic takes at once, in bytes; a larger message goes alone. `told` gets the client's own
+    statistics, every `STATISTICS`.
     """
     return Producer(
         access.settings(heard)
+        | ({} if told is None else {"stats_cb": told, "statistics.interval.ms": round(STATISTICS * 1000)})
         | {
             # After a retry nothing is repeated or out of order; and of what a dead producer sent a prefix arrives,
             # which the protocol of moves relies on.

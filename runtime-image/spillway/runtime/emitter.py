@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterable
 
+import msgspec
 from confluent_kafka import KafkaError, KafkaException, Message
 
 from spillway.model.errors import SpillwayError
@@ -24,6 +25,32 @@ MUCH = 8_000
 # Seconds for which it waits before it looks whether it is to do something else meanwhile.
 SOON = 0.005
 TO_ANY = -1  # partition: the client chooses, by the key
+
+
+class _Window(msgspec.Struct, frozen=True):
+    """Microseconds, and of how many."""
+
+    avg: float = 0.0
+    cnt: int = 0
+
+
+class _Broker(msgspec.Struct, frozen=True):
+    int_latency: _Window = _Window()
+    outbuf_latency: _Window = _Window()
+    rtt: _Window = _Window()
+
+
+class _Statistics(msgspec.Struct, frozen=True):
+    brokers: dict[str, _Broker] = {}
+
+
+_statistics = msgspec.json.Decoder(_Statistics).decode
+
+
+def _mean(windows: Iterable[_Window]) -> float | None:
+    some = [window for window in windows if window.cnt]
+    count = sum(window.cnt for window in some)
+    return sum(window.avg * window.cnt for window in some) / count if count else None
 
 
 class UndeliverableError(SpillwayError):
@@ -50,9 +77,14 @@ class Mark:
 class Emitter:
     """Sends; `serve` has to be called now and then, by the thread that sends, for acknowledgements to be heard."""
 
-    def __init__(self, access: Access, batch: int = clients.BATCH) -> None:
-        """`batch`: see `clients.emitter`."""
-        self._producer = clients.emitter(access, self._heard, batch)
+    def __init__(self, access: Access, batch: int = clients.BATCH, *, timed: bool = False) -> None:
+        """`batch`: see `clients.emitter`. `timed`: see `network`."""
+        self._producer = clients.emitter(access, self._heard, batch, self._told if timed else None)
+        self.network: float | None = None
+        """Seconds until a broker has what was sent, in the mean over the last statistics of an emitter that is `timed`.
+
+        The client's own thread measures it. Acknowledgements would say more than there is: the loop hears them late.
+        """
         self._current = Mark()
         self._acknowledged = self._listener(self._current)
         self._wrong: UndeliverableError | None = None
@@ -142,6 +174,14 @@ class Emitter:
     def waiting(self) -> int:
         """Messages that are on their way."""
         return len(self._producer)
+
+    def _told(self, statistics: str) -> None:
+        """What the client measured: a message in its queue, the request in the socket, and the broker's answer."""
+        brokers = _statistics(statistics).brokers.values()
+        windows = [[broker.int_latency, broker.outbuf_latency, broker.rtt] for broker in brokers]
+        means = [_mean(some) for some in zip(*windows, strict=True)]
+        if means and None not in means:
+            self.network = sum(mean for mean in means if mean is not None) / 1e6
 
     def _heard(self, error: KafkaError) -> None:
         """What the client tells; all but the end of it is tried again by itself."""

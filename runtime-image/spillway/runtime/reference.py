@@ -24,6 +24,11 @@ def metrics() -> str:
         " don't go back when a slot is started again, or when a partition moves away.\n",
         "The label `operator` also has the ports, edges and outputs of a segment: a stream by its name, `counts.main`"
         " for the edge that leads to operator `counts`, and `result.output` for output `result`.\n",
+        "The phases of a segment together are the age of a record that goes through it, on average: `queue`, from when"
+        " its message was sent (appended, where the topic says so) until a slot took it; `cpu`, until what came of it,"
+        " and of all that was taken with it, was made; `wait`, for a frame of an edge to fill or to be due; `network`,"
+        " of outputs, until the broker had it, or with `exactly-once` until it was committed. What an edge takes of the"
+        " network is in the queue of the segment behind it. What goes through batches is not in them.\n",
         f"### Counters\n\n{_table(counters)}",
         f"### Histogram\n\n{_table([worker.LATENCY])}",
         f"It has {len(BUCKETS)} buckets up to {BUCKETS[-1] / 1000:.0f} s, two for each doubling: a quantile that is"

@@ -76,10 +76,57 @@ class Filling(NamedTuple):
         return min(self.deadlines.get(source, 0.0) for source in edge.sources) if self.frame > 1 else 0.0
 
 
+class Spent:
+    """Where the time of records went.
+
+    Attributes:
+        records: that came.
+        stamps: the sum of the times at which they were sent, or appended, in milliseconds.
+        rows: that left in frames.
+        seconds: that those have waited for others, all together.
+    """
+
+    __slots__ = ("records", "rows", "seconds", "stamps")
+
+    def __init__(self) -> None:
+        self.records = self.rows = 0
+        self.stamps = self.seconds = 0.0
+
+    def came(self, records: int, stamp: float) -> None:
+        """So many, of this time in the mean."""
+        self.records += records
+        self.stamps += records * stamp
+
+    def waited(self, rows: int, seconds: float) -> None:
+        """So many leave, after so long altogether."""
+        self.rows += rows
+        self.seconds += seconds
+
+
+class Waits:
+    """For how long rows have waited, of whom only the number is known."""
+
+    __slots__ = ("_rows", "_stamps")
+
+    def __init__(self) -> None:
+        self._rows = 0  # that were there at the last look
+        self._stamps = 0.0  # the sum of the times at which they were seen first
+
+    def leave(self, left: int, rest: int, now: float) -> float:
+        """So many rows go, and the rest stays; seconds that those which go have waited, all together.
+
+        Which of them go is not asked: all have waited as long as they have in the mean.
+        """
+        stamps = self._stamps + (left + rest - self._rows) * now
+        gone = stamps * left / (left + rest)
+        self._rows, self._stamps = rest, stamps - gone
+        return left * now - gone
+
+
 class _Way:
     """One edge, with the rows that wait for it."""
 
-    __slots__ = ("buffers", "due", "earliest", "edge", "keyed", "refused", "sender", "topic", "wait")
+    __slots__ = ("buffers", "due", "earliest", "edge", "keyed", "refused", "sender", "topic", "wait", "waits")
 
     def __init__(self, edge: Edge, buffers: list[list[Any]], topic: str, sender: Sender, refused: Any) -> None:
         self.edge, self.buffers, self.topic, self.sender, self.refused = edge, buffers, topic, sender, refused
@@ -87,6 +134,7 @@ class _Way:
         self.wait = 0.0
         self.due = NEVER  # when the first row that waits has to leave
         self.earliest = 0  # when the first of what waits came into its topic, in milliseconds
+        self.waits = Waits()
 
 
 class Task:
@@ -125,6 +173,8 @@ class Task:
         self._news: dict[tuple[int, Partition], None] = {}
         self.earliest: int | None = None
         """When the first of what came since `looked` came into its topic, in milliseconds."""
+        self.spent = Spent()
+        """Where the time of what came since `looked` went, as far as a task can tell."""
         self._filling = Filling()
         self.due = NEVER
         """When something that waits has to leave; infinite if nothing waits."""
@@ -152,11 +202,13 @@ class Task:
         if not messages:
             return
         if self._port is not None:
-            self._came(messages[0].timestamp()[1])
+            first, last = messages[0].timestamp()[1], messages[-1].timestamp()[1]
+            self._came(first)
+            self.spent.came(len(messages), (first + last) / 2)  # to ask each would be 0.1 µs a record
             self._running.run[self._port.label](messages)
         else:
             for message in messages:
-                self._frame(message.offset(), message.value())
+                self._frame(message.offset(), message.value(), message.timestamp()[1])
         self.next = messages[-1].offset() + 1
 
     def put_aside(self, message: Any, error: Exception) -> None:
@@ -198,18 +250,20 @@ class Task:
             elif self.earliest is not None and self.earliest < way.earliest:
                 way.earliest = self.earliest
             at_once = whole or now >= way.due
-            waits = False
+            left = rest = 0
             for number, rows in enumerate(way.buffers):
                 if not rows:
                     continue
                 if not at_once and len(rows) < self._filling.frame:
-                    waits = True
+                    rest += len(rows)
                     continue
+                left += len(rows)
                 to = number if way.keyed else self.partition % self.width
                 made = way.sender.frames(rows, way.earliest, refused=way.refused)
                 found += [Send(way.topic, to, None, data) for data in made]
                 rows.clear()
-            if not waits:
+            self.spent.waited(left, way.waits.leave(left, rest, now))
+            if not rest:
                 way.due = NEVER
         self.due = min((way.due for way in self._ways), default=NEVER)
         return found
@@ -242,6 +296,7 @@ class Task:
     def looked(self) -> None:
         """All that came of the messages so far was fetched, or waits in a frame."""
         self.earliest = None
+        self.spent = Spent()
 
     def markers(self) -> list[Send]:
         """An empty frame for every partition that it may write: from there on frames of older epochs are dead."""
@@ -298,7 +353,7 @@ class Task:
             for part in table.stores:
                 part.close()
 
-    def _frame(self, offset: int, data: bytes) -> None:
+    def _frame(self, offset: int, data: bytes, stamp: int) -> None:
         """One frame of the edge: skipped, applied, or the rest of it."""
         frame = frames.read(data)
         reading = reader.read(self._seen[frame.side], frame.head)
@@ -307,10 +362,13 @@ class Task:
             return
         self._came(frame.earliest)
         if frame.combined is not None and self._combined is not None and self._parts is not None:
-            self._running.run[self._combined.label](offset, self._parts.rows(frame))
+            parts = self._parts.rows(frame)
+            self.spent.came(len(parts), stamp)
+            self._running.run[self._combined.label](offset, parts)
             return
         rows = self._layouts[frame.side].rows(frame)
         left = frames.after(rows, frames.Position(*reading.above)) if reading.verdict is Verdict.REST else rows
+        self.spent.came(len(left), stamp)
         self._running.run[self._sides[frame.side].label](offset, left, len(rows) - len(left))
 
     def _note(self, side: int, reading: reader.Reading) -> None:

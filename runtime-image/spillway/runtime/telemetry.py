@@ -101,6 +101,13 @@ class Latency(msgspec.Struct, frozen=True):
         return None
 
 
+class Spent(msgspec.Struct, frozen=True):
+    """How long records took in one phase: so many of them, and all together."""
+
+    records: int = 0
+    seconds: float = 0.0
+
+
 class Report(msgspec.Struct, frozen=True):
     """What one life of a slot tells.
 
@@ -116,6 +123,7 @@ class Report(msgspec.Struct, frozen=True):
         places: the partitions that it has.
         flows: by segment, and by label of port, operator, edge or output.
         latency: by output.
+        phases: by segment, and by the name of a phase: where the time of its records went.
         letters: dead letters.
         leaving: it has to end, and wants to give everything away.
         address: where the worker answers HTTP; empty if it does not.
@@ -134,6 +142,7 @@ class Report(msgspec.Struct, frozen=True):
     places: tuple[Place, ...] = ()
     flows: dict[str, dict[str, Flow]] = {}
     latency: dict[str, Latency] = {}
+    phases: dict[str, dict[str, Spent]] = {}
     letters: int = 0
     leaving: bool = False
     address: str = ""

@@ -4,26 +4,24 @@ The measurement is that of `record.latency`, two segments at 1000 records a seco
 record by record, and once for one that may do both, with a warm Spark beside it. Wanted: components that add up to 95
 to 105 % of the total.
 
-A topic has one time for a message: when it was sent, or when it was appended. So a component may be of two runs, and
-where the machine was another one meanwhile, it is less than nothing. The sum hides that, for what is missing in one
-component is too much in the next; so then there is no figure.
+Slots report how long records were in each phase, and the broker when it had the first result of each: nobody takes one
+of them for the difference of others.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-import math
 from collections.abc import Callable, Sequence
 
 from spillway.bench.dual.keeping import Keeper
 from spillway.bench.engines import PARADIGMS, D, R
 from spillway.bench.record import figures, latency
 from spillway.bench.record.figures import Figure
+from spillway.bench.record.latency import Run
 from spillway.bench.workloads.work import Work
 
 LEAST, MOST = 0.95, 1.05
-NOTHING = -0.5  # ms: times are cut off to whole ones
 
 
 def main(seconds: float, rounds: int, done: Callable[[str], None], _: Keeper, __: Sequence[Work] = ()) -> list[Figure]:
@@ -31,21 +29,13 @@ def main(seconds: float, rounds: int, done: Callable[[str], None], _: Keeper, __
     found = []
     for name in (R, D):
         make = functools.partial(latency.run, seconds=seconds, paradigm=PARADIGMS[name])
-        appended = latency.counted(make, rounds, done)
-        sent = latency.counted(functools.partial(make, appended=False), rounds, done)
-        found += shown(name, latency.components(appended, sent))
+        found += shown(name, latency.counted(make, rounds, done))
     return found
 
 
-def shown(name: str, parts: Sequence[Figure]) -> list[Figure]:
-    """The components, what they are together, and the total."""
-    *components, total = [dataclasses.replace(one, name=f"D4 {name}: {one.name}") for one in parts]
-    share = math.fsum(one.value for one in components) / total.value
-    kept = LEAST <= share <= MOST
-    verdict = figures.Verdict.REACHED if kept else figures.Verdict.MISSED
-    note = ""
-    if less := [one.name for one in components if one.value < NOTHING]:
-        verdict, note = figures.Verdict.VOID, f"{len(less)} components less than nothing: their runs can't be compared"
-    wanted = f"{LEAST:g} to {MOST:g}"
-    name = f"D4 {name}: components together"
-    return [*components, total, Figure(name, share, share, share, "of the total", wanted, verdict, note)]
+def shown(name: str, runs: Sequence[Run]) -> list[Figure]:
+    """The components, the total, and what the components are of it."""
+    *parts, share = latency.components(runs)
+    void = any(run.is_void for run in runs)
+    judged = figures.of(share.name, [run.share for run in runs], share.unit, least=LEAST, most=MOST, void=void)
+    return [dataclasses.replace(one, name=f"D4 {name}: {one.name}") for one in (*parts, judged)]

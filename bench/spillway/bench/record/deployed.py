@@ -113,7 +113,6 @@ class Deployed(System):
         source: str,
         *,
         slots: int = 1,
-        appended: bool = True,
         paradigm: Paradigm = Paradigm.RECORD,
         bound: str = "50ms",
         warm: bool = True,
@@ -122,7 +121,7 @@ class Deployed(System):
 
         That is kept `warm`, or else started when there is a burst.
         """
-        super().__init__(case, bootstrap, source, slots=slots, appended=appended, paradigm=paradigm, bound=bound)
+        super().__init__(case, bootstrap, source, slots=slots, paradigm=paradigm, bound=bound)
         if not warm:
             self.job = _cold(self.job)
         self.launched = Launched(self.job, jobs.CODE, slots=slots, spark=paradigm is not Paradigm.RECORD)

@@ -9,18 +9,15 @@ Latency is the time at which the broker appended the output, less the time at wh
 system under test for a time, and who stalls can't hide it. Brokers count milliseconds, cut off; an output is taken to
 have come at the end of its millisecond, so a figure is up to one millisecond too high, and never too low.
 
-Components, by the mean over all records, because differences of times that are cut off are right in the mean only:
-
-    due → source: appended → edge: appended → output: appended
-
-and, from runs in which messages carry the time at which a client was given them, edge and output: sent. The first has
-half a millisecond too little and the rest add up to the mean of the total exactly.
+Components, by the mean over all records: until the source has an event, as its broker says; then what slots themselves
+report of each phase (`slots.times`). Nothing makes them add up to the total but that they are right.
 """
 
 from __future__ import annotations
 
 import concurrent.futures
 import dataclasses
+import math
 import multiprocessing
 import statistics
 import time
@@ -34,8 +31,10 @@ from spillway.bench.record.figures import Figure
 from spillway.bench.record.logs import Record
 from spillway.bench.record.schedule import LATEST, Lateness, Schedule
 from spillway.bench.record.systems import System
+from spillway.controllers.latency.phases import Phase
 from spillway.model.operators import Paradigm
-from spillway.runtime import frames
+from spillway.runtime import telemetry
+from spillway.runtime.telemetry import Report
 
 RATE = 1000.0
 P50, P95, P99 = 10.0, 50.0, 50.0  # ms
@@ -45,6 +44,7 @@ STALL, WITHIN = 5.0, 0.02
 TRIES = 3
 BEFORE = 1.0  # seconds from the start of the generator's process until the first event is due
 WARM = 2.0  # seconds of events that don't count: programs are compiled, clients find their partitions
+SOURCE = "source: due to appended"
 END = 2.0  # seconds after the last event in which its output has to come
 
 
@@ -54,17 +54,24 @@ class Run:
 
     Attributes:
         latencies: of each event, in milliseconds, but for those of the warm-up.
-        steps: milliseconds since 1970 at which each event was appended, by topic: source, edge, output.
+        parts: milliseconds in the mean of each component, by name.
+        total: milliseconds in the mean, of all.
         lateness: of the generator.
         missing: events without an output.
         cpu: seconds of processor time of the slot for each second.
     """
 
     latencies: Sequence[float]
-    steps: Mapping[str, Mapping[int, int]]
+    parts: Mapping[str, float]
+    total: float
     lateness: Lateness
     missing: int
     cpu: float
+
+    @property
+    def share(self) -> float:
+        """What all components together are of the total."""
+        return math.fsum(self.parts.values()) / self.total
 
     @property
     def is_void(self) -> bool:
@@ -74,12 +81,11 @@ class Run:
 
 def main(seconds: float, rounds: int, done: Callable[[str], None]) -> list[Figure]:
     """Figure D1's absolute part, with the split by component."""
-    each = seconds / rounds / 2
+    each = seconds / rounds
     runs = counted(lambda bootstrap: run(bootstrap, each), rounds, done)
-    sent = counted(lambda bootstrap: run(bootstrap, each, appended=False), rounds, done)
     return [
         *quantiles("latency", runs, {0.5: P50, 0.99: P99}),
-        *components(runs, sent),
+        *components(runs),
         figures.of("latency, processor time of the slot", [run.cpu for run in runs], "cores"),
         lateness(runs),
     ]
@@ -132,7 +138,6 @@ def run(
     frame: int = 0,
     deadline: float = 0.0,
     stop: float = 0.0,
-    appended: bool = True,
     paradigm: Paradigm = Paradigm.RECORD,
 ) -> Run:
     """One run with a broker of its own; the slot is stopped for so long in the middle.
@@ -144,21 +149,19 @@ def run(
     context = multiprocessing.get_context("spawn")
     with (
         (
-            System(jobs.SUMS, bootstrap, source, frame=frame, deadline=deadline, appended=appended)
+            System(jobs.SUMS, bootstrap, source, frame=frame, deadline=deadline)
             if frame
-            else Deployed(jobs.SUMS, bootstrap, source, appended=appended, paradigm=paradigm)
+            else Deployed(jobs.SUMS, bootstrap, source, paradigm=paradigm)
         ) as system,
-        concurrent.futures.ProcessPoolExecutor(2, mp_context=context) as others,
+        concurrent.futures.ProcessPoolExecutor(1, mp_context=context) as others,
     ):
         system.settle()
-        edge = system.names.edge("sums")
         schedule = Schedule(time.time() + BEFORE, RATE, count)
         until = schedule.due(count) + END
-        followed = others.submit(logs.follow, bootstrap, edge, until, system.width)
         pacing = others.submit(logs.pace, bootstrap, source, "orders", schedule)
         cpu = system.cpu()
         stopped = stop == 0.0
-        while not (followed.done() and pacing.done()):
+        while time.time() < until or not pacing.done():
             system.look()
             time.sleep(0.05)
             # A quarter into what counts, so that all that waited is in it.
@@ -167,37 +170,69 @@ def run(
                     time.sleep(stop)
                 stopped = True
         cpu = (system.cpu() - cpu) / (until - schedule.start)
-        read = {
-            "source": dues(logs.read(bootstrap, source)),
-            "edge": in_frames(followed.result(), system.column("sums", "due")),
-            "output": dues(logs.read(bootstrap, system.output)),
-        }
+        came, ends = dues(logs.read(bootstrap, source)), dues(logs.read(bootstrap, system.output))
+        told = [telemetry.decode(record.value or b"") for record in logs.read(bootstrap, system.names.telemetry, 1)]
         late = pacing.result()
-    return judged(schedule, read, late, cpu)
+    parts = phases(told, schedule.due(_first(schedule)), tuple(jobs.SUMS.segments))
+    return judged(schedule, came, ends, parts, late, cpu)
 
 
-def judged(schedule: Schedule, steps: Mapping[str, Mapping[int, int]], late: Lateness, cpu: float) -> Run:
-    """Latencies of all events of a schedule whose warm-up is over."""
-    first = int(WARM * schedule.rate)
-    wanted = [int(schedule.due(event) * 1_000_000) for event in range(first, schedule.count)]
-    ends = steps["output"]
+def judged(
+    schedule: Schedule,
+    came: Mapping[int, int],
+    ends: Mapping[int, int],
+    parts: Mapping[str, float],
+    late: Lateness,
+    cpu: float,
+) -> Run:
+    """Latencies of all events of a schedule whose warm-up is over: when each came and ended, by when it was due."""
+    wanted = [int(schedule.due(event) * 1_000_000) for event in range(_first(schedule), schedule.count)]
     latencies = [ends[due] + 1 - due / 1000 for due in wanted if due in ends]
-    return Run(latencies, steps, late, len(wanted) - len(latencies), cpu)
+    parts = {SOURCE: _mean(came, wanted), **parts}
+    return Run(latencies, parts, _mean(ends, wanted), late, len(wanted) - len(latencies), cpu)
+
+
+def _first(schedule: Schedule) -> int:
+    """The first event that counts."""
+    return int(WARM * schedule.rate)
+
+
+def phases(told: Iterable[Report], since: float, segments: Sequence[str]) -> dict[str, float]:
+    """Milliseconds of a record in each phase of each segment, in the mean over what was told since then."""
+    sums: dict[tuple[str, str], list[float]] = {}
+    for life in _lives(told):
+        *_, last = life
+        before = next((one for one in reversed(life) if one.at <= since), None)
+        for segment, spent in last.phases.items():
+            for phase, now in spent.items():
+                known = before.phases.get(segment, {}).get(phase) if before is not None else None
+                sum_ = sums.setdefault((segment, phase), [0.0, 0.0])
+                sum_[0] += now.records - (known.records if known else 0)
+                sum_[1] += now.seconds - (known.seconds if known else 0.0)
+    return {
+        f"{segment}: {phase}": 1000 * sums[segment, phase][1] / sums[segment, phase][0]
+        for segment in segments
+        for phase in Phase
+        if sums.get((segment, phase), [0.0])[0]
+    }
+
+
+def _lives(told: Iterable[Report]) -> Iterable[list[Report]]:
+    lives: dict[tuple[str, int, str], list[Report]] = {}
+    for report in told:
+        lives.setdefault((report.slot, report.incarnation, report.process), []).append(report)
+    return lives.values()
+
+
+def _mean(known: Mapping[int, int], wanted: Iterable[int]) -> float:
+    """From due to then; half a millisecond is what cutting off took, in the mean."""
+    return statistics.fmean([known[due] + 0.5 - due / 1000 for due in wanted if due in known] or [float("nan")])
 
 
 def dues(records: Iterable[Record]) -> dict[int, int]:
     """When each event, known by its due time, was appended, from messages that hold it as JSON."""
     decode = msgspec.json.Decoder(msgspec.defstruct("Due", [("due", int)])).decode
     return {decode(record.value or b"").due: record.at for record in reversed(list(records))}  # type: ignore[attr-defined]
-
-
-def in_frames(records: Iterable[Record], column: int) -> dict[int, int]:
-    """The same from frames whose rows hold it in this column, behind their position and time."""
-    found: dict[int, int] = {}
-    for record in records:
-        for row in msgspec.msgpack.decode(frames.read(record.value or b"").rows):
-            found.setdefault(row[3 + column], record.at)
-    return found
 
 
 def quantiles(name: str, runs: Sequence[Run], bounds: Mapping[float, float]) -> list[Figure]:
@@ -215,30 +250,14 @@ def quantiles(name: str, runs: Sequence[Run], bounds: Mapping[float, float]) -> 
     ] + [figures.of(f"{name}, most", [max(run.latencies, default=float("nan")) for run in runs], "ms", void=void)]
 
 
-def components(appended: Sequence[Run], sent: Sequence[Run]) -> list[Figure]:
-    """Where the time goes, in the mean, and that nothing is left over."""
-    at = {name: [_mean_of(run, name) for run in appended] for name in ("source", "edge", "output")}
-    given = {name: [_mean_of(run, name) for run in sent] for name in ("edge", "output")}
-    named = [
-        ("source: due to appended", at["source"], None),
-        ("first segment: appended to frame sent", given["edge"], at["source"]),
-        ("edge: frame sent to appended", at["edge"], given["edge"]),
-        ("second segment: appended to output sent", given["output"], at["edge"]),
-        ("output: sent to appended", at["output"], given["output"]),
-    ]
+def components(runs: Sequence[Run]) -> list[Figure]:
+    """Where the time goes, in the mean, and the mean of all of it, which is measured apart from them."""
+    names = dict.fromkeys(name for run in runs for name in run.parts)
     return [
-        figures.of(
-            f"latency, mean of {name}", [b - a for a, b in zip(before or [0.0] * len(after), after, strict=True)], "ms"
-        )
-        for name, after, before in named
-    ] + [figures.of("latency, mean of the total", at["output"], "ms")]
-
-
-def _mean_of(run: Run, step: str) -> float:
-    """From due to this step; half a millisecond is what cutting off took, in the mean."""
-    known = run.steps[step]
-    dues_of_all = sorted(run.steps["output"])[int(WARM * RATE) :]
-    return statistics.fmean([known[due] + 0.5 - due / 1000 for due in dues_of_all if due in known] or [float("nan")])
+        *(figures.of(f"latency, mean of {name}", [run.parts.get(name, 0.0) for run in runs], "ms") for name in names),
+        figures.of("latency, mean of the total", [run.total for run in runs], "ms"),
+        figures.of("latency, all components of the total", [run.share for run in runs], "of it"),
+    ]
 
 
 def lateness(runs: Sequence[Run]) -> Figure:

@@ -6,10 +6,9 @@ that the measurement is about. Everything else that a slot hears and tells is as
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from confluent_kafka import Producer
 
@@ -44,16 +43,11 @@ class Leader:
         loops = programs.loops(job, case)
         self.programs: tuple[Program, ...] = tuple(loop.program for loop in loops.values())
 
-    def prepare(self, more: Mapping[str, str]) -> None:
-        """Make the job's own topics; edges with some more settings."""
+    def prepare(self) -> None:
+        """Make the job's own topics."""
         readers = [program.name for program in self.programs if self._reads_edge(program)]
         tables = {name: self.partitions(program) for program in self.programs for name in self._tables(program)}
-        edges = {self._names.edge(reader) for reader in readers}
-        needed = [
-            dataclasses.replace(topic, settings={**topic.settings, **more}) if topic.name in edges else topic
-            for topic in topics.needed(self._job, readers, tables)
-        ]
-        admin.create(clients.admin(self._access), needed)
+        admin.create(clients.admin(self._access), topics.needed(self._job, readers, tables))
 
     def lead(self, slots: Sequence[str], frame: int, deadline: float, *, apart: bool = False) -> None:
         """Wait until the slots have joined, and give them everything, in turn; `apart`: each segment has its own."""

@@ -176,19 +176,6 @@ def read(bootstrap: str, topic: str, partitions: int = PARTITIONS) -> list[Recor
     return found
 
 
-def follow(bootstrap: str, topic: str, until: float, partitions: int = PARTITIONS) -> list[Record]:
-    """Everything that comes into a topic up to a moment, in seconds since 1970; also what is deleted soon after."""
-    consumer = reader(bootstrap, {"fetch.wait.max.ms": 50})
-    consumer.assign([TopicPartition(topic, number, 0) for number in range(partitions)])
-    found: list[Record] = []
-    while (left := until - time.time()) > 0:
-        first = consumer.poll(min(left, 0.5))
-        if first is not None:
-            found += [record(message) for message in (first, *consumer.consume(AT_ONCE, 0)) if message.error() is None]
-    consumer.close()
-    return found
-
-
 def record(message: Message) -> Record:
     """What a message holds; raises what is wrong with it."""
     error = message.error()

@@ -42,13 +42,12 @@ def broker() -> Iterator[str]:
         yield running.bootstrap
 
 
-def created(bootstrap: str, *names: str, appended: bool = True) -> None:
-    """Topics of the user.
+def created(bootstrap: str, *names: str) -> None:
+    """Topics of the user, whose messages have the time at which they were appended.
 
-    Their messages have the time at which they were appended; if not that, the one at which a client was given them.
     (Not as a setting of the broker: others keep event times in the messages of their own topics.)
     """
-    settings = stamped(appended=appended)
+    settings = {"message.timestamp.type": "LogAppendTime"}
     client = clients.admin(clients.Access(kafka.Kafka(bootstrap_servers=(bootstrap,))))
     admin.create(client, [Topic(name, logs.PARTITIONS, settings) for name in names])
 
@@ -56,13 +55,8 @@ def created(bootstrap: str, *names: str, appended: bool = True) -> None:
 def created_sources(bootstrap: str, *names: str) -> None:
     """Topics whose messages have the time at which they were due, and are kept, however long ago that was."""
     client = clients.admin(clients.Access(kafka.Kafka(bootstrap_servers=(bootstrap,))))
-    settings = {**stamped(appended=False), "retention.ms": "-1"}
+    settings = {"message.timestamp.type": "CreateTime", "retention.ms": "-1"}
     admin.create(client, [Topic(name, logs.PARTITIONS, settings) for name in names])
-
-
-def stamped(*, appended: bool) -> Mapping[str, str]:
-    """The setting of a topic for what its timestamps are."""
-    return {"message.timestamp.type": "LogAppendTime" if appended else "CreateTime"}
 
 
 def created_one(bootstrap: str) -> str:
@@ -89,7 +83,6 @@ class System:
         slots: int = 1,
         frame: int = 1,
         deadline: float = 0.0,
-        appended: bool = True,
         paradigm: Paradigm = Paradigm.RECORD,
         bound: str = "50ms",
         policy: Mapping[str, Any] = MappingProxyType({}),
@@ -97,8 +90,7 @@ class System:
     ) -> None:
         """On a topic that is there; `frame` and `deadline` (seconds) of all its edges.
 
-        `apart`: each segment has slots of its own, as many as the others. Timestamps of its edges and outputs are as
-        those of `created`. Slots alone can only work record by record.
+        `apart`: each segment has slots of its own, as many as the others. Slots alone can only work record by record.
         """
         self.case, self.bootstrap, self.source = case, bootstrap, source
         self.run = run_name()
@@ -109,7 +101,7 @@ class System:
         self.output = self.job.spec.outputs[0].topic
         self._leader = Leader(self.job, case, logs.PARTITIONS)
         self._slots = tuple(f"w0.{number}" for number in range(slots))
-        self._frame, self._deadline, self._appended, self._apart = frame, deadline, appended, apart
+        self._frame, self._deadline, self._apart = frame, deadline, apart
         self.reports: dict[str, telemetry.Report] = {}
         """The last one of each slot."""
         self._pipes: list[multiprocessing.connection.Connection] = []
@@ -138,11 +130,11 @@ class System:
 
     def _topics(self) -> None:
         """All of the job, the user's and its own; tables are full."""
-        created(self.bootstrap, self.output, appended=self._appended)
+        created(self.bootstrap, self.output)
         for table in self.job.spec.tables:
             created(self.bootstrap, table.topic)
             logs.write(self.bootstrap, table.topic, events.campaign_rows())
-        self._leader.prepare(stamped(appended=self._appended))
+        self._leader.prepare()
 
     @property
     def processes(self) -> tuple[int, ...]:
@@ -153,11 +145,6 @@ class System:
     def width(self) -> int:
         """How many partitions each edge has."""
         return topics.width(self.job)
-
-    def column(self, reader: str, name: str) -> int:
-        """Where a column stands in rows of the edge of a reader."""
-        edges = [edge for program in self._leader.programs for edge in program.edges if edge.reader == reader]
-        return edges[0].schema.names.index(name)
 
     def cpu(self) -> float:
         """Seconds of processor time of all slots so far."""

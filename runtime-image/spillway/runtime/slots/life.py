@@ -10,7 +10,6 @@ dropped then, and the process begins another one.
 
 from __future__ import annotations
 
-import collections
 import functools
 import logging
 import math
@@ -41,15 +40,15 @@ from spillway.runtime.slots.lookout import Lookout
 from spillway.runtime.slots.outputs import Outputs
 from spillway.runtime.slots.pace import Pace
 from spillway.runtime.slots.parting import Parting
-from spillway.runtime.slots.place import Place
+from spillway.runtime.slots.place import Made, Place
 from spillway.runtime.slots.preparing import Preparer, Want
 from spillway.runtime.slots.readers import Readers
 from spillway.runtime.slots.settings import Settings
 from spillway.runtime.slots.storing import Step, Storing
+from spillway.runtime.slots.times import Times
 from spillway.runtime.slots.trimming import EVERY as TRIM_EVERY
 from spillway.runtime.slots.trimming import Read, Trimmer
 from spillway.runtime.task import NEVER, Filling
-from spillway.runtime.telemetry import Ages
 
 logger = logging.getLogger(__name__)
 
@@ -89,7 +88,7 @@ class Life:
         self.process = f"{settings.slot}.{uuid.uuid4().hex[:12]}"
         outputs = Outputs(access)
         batch = outputs.batch(output.topic for output in spec.outputs)
-        self.emitter = Emitter(access, batch)
+        self.emitter = Emitter(access, batch, timed=True)
         self._log = ControlLog(access, self.names)
         self.state = self._log.restored()
         self.machine = self._joined(settings.slot, stopped, why)
@@ -112,7 +111,7 @@ class Life:
         self._fails = False  # whether the plan says that a bad record halts its partition
         self._fill()
         self.waiting: dict[Partition, str] = {}
-        self.ages = collections.defaultdict[str, Ages](lambda: Ages(bound))
+        self.times = Times(bound)
         self.counting = Counting()
         self.letters = 0
         self.busy = 0.0
@@ -127,6 +126,7 @@ class Life:
         found = self._lanes.poll(self._patience(), self._pace.most, self._pace.room) if room else {}
         began, cpu = time.perf_counter(), time.thread_time()
         if found:
+            self.times.begin()
             failpoints.reached("polled")
         worked: dict[Place, None] = {}
         for where, some in found.items():
@@ -175,15 +175,18 @@ class Life:
             return
         for topic, partition, key, value in made:
             send(topic, partition, key, value)
+        segment = place.partition.segment
         for name, sends, earliest in work.results():
-            self.ages[name].add(time.time() * 1000 - earliest, len(sends))
+            results = Made(segment, name, len(sends), earliest, time.time() * 1000)
             if self._exactly:
-                place.held += [Change(topic, TO_ANY, key, value) for topic, _, key, value in sends]
+                place.hold(results, [Change(topic, TO_ANY, key, value) for topic, _, key, value in sends])
             else:
                 self.emitter.send_all(sends)
+                self.times.sent(results, self.emitter.network)
         for topic, partition, key, value in work.letters():
             self.letters += 1
             send(topic, partition, key, value)
+        self.times.add(segment, work.spent)
         work.looked()
 
     # The control log.
@@ -408,6 +411,8 @@ class Life:
                 if (place := self.places.get(partition)) is not None:
                     place.stored = max(place.stored, upto)
             self._carry_out(asked)
+            for made in stored.made:
+                self.times.stored(made)
             if stored.reads:
                 self._trimmer.tell(stored.reads)
         arrived = self._storing.arrived()
@@ -451,7 +456,8 @@ class Life:
         if time.monotonic() >= self._trim_due:
             self._trim_due = time.monotonic() + TRIM_EVERY
             reads = [place.read() for place, _ in found if task.source_of(place.task.program) is None]
-        self._storing.add(Step(whole, self.emitter.mark(), at, reads))
+        made = [one for place, _ in found for one in place.given()]
+        self._storing.add(Step(whole, self.emitter.mark(), at, reads, made))
         failpoints.reached("snapshot taken")
 
     # The end.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from spillway.controllers.ahead import Ahead, Stretch
 from spillway.controllers.protocol.values import Partition
@@ -17,6 +17,24 @@ from spillway.runtime.task import Task
 # Seconds after which a position is committed again though it hasn't moved: brokers forget those that nobody renews for
 # a week (offsets.retention.minutes).
 RENEW = 3600.0
+
+
+class Made(NamedTuple):
+    """Outputs of a turn.
+
+    Attributes:
+        segment: that made them.
+        output: what they are for.
+        records: so many.
+        earliest: when the first source record came that they may have been made of, in milliseconds since 1970.
+        at: when they were made, too.
+    """
+
+    segment: str
+    output: str
+    records: int
+    earliest: int
+    at: float
 
 
 class Place:
@@ -37,6 +55,7 @@ class Place:
         busy: seconds that it has taken.
         took: seconds that it took to get it ready.
         held: outputs that go with the next commit.
+        made: what those are, by output.
         problem: why it does not go on; empty if it does.
         bound: messages from here on are not processed; None: all are.
         again: when it is tried again, by the monotonic clock.
@@ -60,6 +79,7 @@ class Place:
         self.working = True
         self.busy = 0.0
         self.held: list[Change] = []
+        self.made: list[Made] = []
         self.problem = ""
         self.bound: int | None = None
         self.again = math.inf
@@ -144,6 +164,16 @@ class Place:
         found = self.task.snapshot()
         held, self.held = self.held, []
         return Snapshot([*held, *found.changes], found.positions)
+
+    def hold(self, made: Made, changes: Iterable[Change]) -> None:
+        """Outputs that go with the next commit."""
+        self.held += changes
+        self.made.append(made)
+
+    def given(self) -> list[Made]:
+        """What the snapshot has that was just taken."""
+        made, self.made = self.made, []
+        return made
 
     def read(self) -> Read:
         """What may be trimmed once the snapshot that was just taken is stored."""

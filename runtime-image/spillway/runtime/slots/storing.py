@@ -14,6 +14,7 @@ from typing import NamedTuple
 from spillway.controllers.protocol.values import Partition
 from spillway.runtime.commits import Committer, Snapshot
 from spillway.runtime.emitter import Mark
+from spillway.runtime.slots.place import Made
 from spillway.runtime.slots.trimming import Read
 
 
@@ -25,12 +26,14 @@ class Step(NamedTuple):
         mark: what has to arrive before.
         positions: of each partition in it.
         reads: what of the edges it has, if that is to be told once it is stored.
+        made: the outputs that are in it.
     """
 
     snapshot: Snapshot
     mark: Mark
     positions: tuple[tuple[Partition, int], ...]
     reads: list[Read]
+    made: list[Made]
 
 
 class Storing:

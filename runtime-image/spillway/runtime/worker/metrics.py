@@ -44,6 +44,8 @@ COUNTERS = (
     Family("spillway_record_errors", ("segment", "operator"), "Records on which it raised.", "errors"),
     Family("spillway_timed_records", ("segment", "operator"), "Records of which the time was taken, 1 in 64.", "timed"),
     Family("spillway_timed_seconds", ("segment", "operator"), "How long those took.", "seconds"),
+    Family("spillway_phase_records", ("segment", "phase"), "Records that went through a phase.", "passed"),
+    Family("spillway_phase_seconds", ("segment", "phase"), "How long those were in it, all together.", "spent"),
     Family("spillway_segment_busy_seconds", ("segment",), "Time of the slots that the segment took.", "worked"),
     Family("spillway_late_records", ("segment",), "Records too late for their window or retention; ignored.", "late"),
     Family("spillway_dropped_records", ("segment",), "Late records that were left out, by policy.drop.", "dropped"),

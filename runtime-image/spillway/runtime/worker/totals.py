@@ -56,6 +56,10 @@ def _counts(report: Report, process: object) -> Iterator[tuple[Key, _Source, flo
             yield ("errors", segment, label), life, flow.errors
             yield ("timed", segment, label), life, flow.timed
             yield ("seconds", segment, label), life, flow.seconds
+    for segment, phases in report.phases.items():
+        for phase, spent in phases.items():
+            yield ("passed", segment, phase), life, spent.records
+            yield ("spent", segment, phase), life, spent.seconds
     for output, latency in report.latency.items():
         yield ("within", output), life, latency.within
         yield ("age", output), life, latency.total / 1000
