@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import enforcing
 import spaces
 from cluster import kind, release, shell
 from spaces import Space
@@ -27,8 +28,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def cluster() -> None:
-    """The cluster with the operator in it."""
+def cluster() -> Iterator[None]:
+    """The cluster with the operator in it, on a network that enforces policies."""
     try:
         there = release.installed()
     except shell.ClusterError as error:
@@ -38,6 +39,8 @@ def cluster() -> None:
     shutil.rmtree(BUNDLES, ignore_errors=True)
     release.scale(1)  # a test that was ended hard may have left none
     spaces.clear()
+    with enforcing.enforced():
+        yield
 
 
 @pytest.hookimpl(wrapper=True)
@@ -55,8 +58,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """The figures that tests have taken, for people."""
-    found = [told for reports in terminalreporter.stats.values() for one in reports if hasattr(one, "user_properties")
-             and one.when == "call" for told in one.user_properties]  # fmt: skip
+    reports = [one for some in terminalreporter.stats.values() for one in some if getattr(one, "when", "") == "call"]
+    found = [told for one in reports for told in one.user_properties]
     if found:
         terminalreporter.section("figures")
     for name, value in found:

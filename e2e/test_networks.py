@@ -1,24 +1,32 @@
-"""Who reaches the pods of a job, where the cluster's network enforces policies; where it does not, that is said."""
+"""Who reaches the pods of a job, and that it works where nothing is allowed by default."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
+import yaml
 
-from jobs import Job, word_count
-from spaces import Space, until
+from cluster.images import TOP
+from jobs import MODEST, Job, word_count
+from loads import Feeder, Results, assert_right, judge
+from spaces import Space, came, until
+from spillway.model.observation import StandbyState
 
 pytestmark = pytest.mark.timeout(300)
 
-# Exit code 0: it answers; 3: it does not.
+# Exit code 0: it answers; 3: it does not, again and again: a network hears of a new pod a moment after it runs.
 ASK = """
-import sys, urllib.request
-try:
-    urllib.request.urlopen(sys.argv[1], timeout=5)
-except OSError as error:
-    print(error)
-    sys.exit(3)
+import sys, time, urllib.request
+for number in range(10):
+    try:
+        urllib.request.urlopen(sys.argv[1], timeout=2)
+        sys.exit(0)
+    except OSError as error:
+        print(error, flush=True)
+        time.sleep(0.5)
+sys.exit(3)
 """
 SECURE = {
     "allowPrivilegeEscalation": False,
@@ -28,6 +36,8 @@ SECURE = {
     "seccompProfile": {"type": "RuntimeDefault"},
 }
 STARTS = 60.0
+FORBIDDEN = 12.0  # seconds; without the policy a job is ready after 3 to 5
+WARM = 180.0  # seconds until Spark and its executor are there
 
 
 @pytest.fixture
@@ -35,8 +45,7 @@ def job(space: Space) -> Job:
     """One that works, on a network that enforces policies."""
     found = Job(space, word_count(space))
     found.until_ready()
-    if not _enforced(found):
-        pytest.skip("the network of this cluster enforces no NetworkPolicy: a pod that lets nobody in was reached")
+    assert _enforced(found), "a pod that lets nobody in was reached: what is tested here would say nothing"
     return found
 
 
@@ -50,6 +59,35 @@ def test_the_pods_of_a_job_let_in_its_own_and_the_operator_and_nobody_else(job: 
     assert not _reaches(job, "spark", operator, f"http://{address}:7078/"), "the operator has no business there"
 
 
+def test_a_job_and_its_executors_work_where_nothing_is_allowed_but_what_the_page_says(space: Space) -> None:
+    forbids = {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
+    page = (TOP / "docs" / "how-to" / "install.md").read_text("utf-8")
+    (allows,) = re.findall(r"```yaml\n(apiVersion: networking.*?)```", page, flags=re.DOTALL)
+    space.apply(_policy("nothing", forbids))
+    executors = {"min": 1, "max": 1, "memory": "512Mi", "podTemplate": MODEST}
+    job = Job(space, word_count(space, executors=executors))
+    assert not came(lambda: job.condition("Ready").get("status") == "True", FORBIDDEN), "it reaches Kafka all the same"
+
+    space.apply(yaml.safe_load(allows))
+
+    job.until_ready()
+    until("an executor has registered with its driver", lambda: _is_warm(job), WARM, job.told)
+    with Feeder(job) as feeder, Results(job.output) as results:
+        feeder.pour(20.0)
+        results.until_any(30)
+        sent = feeder.stop()
+    assert_right(judge(job, sent), sent)
+
+
+def _is_warm(job: Job) -> bool:
+    found = job.observation()
+    return found is not None and found.standby.state is StandbyState.WARM
+
+
+def _policy(name: str, spec: dict[str, Any]) -> dict[str, Any]:
+    return {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": {"name": name}, "spec": spec}
+
+
 def _enforced(job: Job) -> bool:
     """Whether a pod that lets nobody in is reached by nobody: what everything else here rests on."""
     _run(job, "closed", {"e2e": "closed"}, ["python", "-m", "http.server", "8080", "--directory", "/"])
@@ -58,9 +96,7 @@ def _enforced(job: Job) -> bool:
     target = f"http://{_address(_pod(job, 'closed'))}:8080/"
     until("it is reached while nothing forbids it", lambda: _reaches(job, "before", {}, target), STARTS)
     spec = {"podSelector": {"matchLabels": {"e2e": "closed"}}, "policyTypes": ["Ingress"]}
-    space.apply(
-        {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": {"name": "closed"}, "spec": spec}
-    )
+    space.apply(_policy("closed", spec))
     # Whoever enforces it hears of it first.
     return any(not _reaches(job, f"after-{number}", {}, target) for number in range(3))
 

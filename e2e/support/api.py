@@ -9,6 +9,7 @@ import json
 import ssl
 import tempfile
 import urllib.parse
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,41 @@ def get(where: str, **query: str) -> Any | None:
     return json.loads(body)
 
 
+def followed(where: str, seconds: int) -> Iterator[dict[str, Any]]:
+    """All objects that are there, by their identity, and again after each change, for so long.
+
+    Over a connection of its own, so any thread may.
+    """
+    connection = _connected(seconds + PATIENCE)
+    try:
+        listed = json.loads(_told(connection, where))
+        found = {one["metadata"]["uid"]: one for one in listed["items"]}
+        yield found
+        query = {"watch": "1", "resourceVersion": listed["metadata"]["resourceVersion"], "timeoutSeconds": seconds}
+        for event in map(json.loads, _told(connection, f"{where}?{urllib.parse.urlencode(query)}")):
+            if event["type"] == "ERROR":  # where it stood is too long ago
+                return
+            one = event["object"]
+            found = {uid: other for uid, other in found.items() if uid != one["metadata"]["uid"]}
+            if event["type"] != "DELETED":
+                found[one["metadata"]["uid"]] = one
+            yield found
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        message = f"the API server tells no more of {where}: {error}"
+        raise ClusterError(message) from None
+    finally:
+        connection.close()
+
+
+def _told(connection: http.client.HTTPSConnection, where: str) -> Any:
+    connection.request("GET", where, headers={"Accept": "application/json"})
+    answer = connection.getresponse()
+    if answer.status != http.HTTPStatus.OK:
+        message = f"status {answer.status}"
+        raise http.client.HTTPException(message)
+    return answer if "watch=" in where else answer.read()
+
+
 def _asked(where: str) -> tuple[int, bytes]:
     """Over the connection that is there, or, where that has ended meanwhile, over another one."""
     for connection in (_connection(), None):
@@ -58,6 +94,10 @@ def _again() -> http.client.HTTPSConnection:
 
 @functools.cache
 def _connection() -> http.client.HTTPSConnection:
+    return _connected(PATIENCE)
+
+
+def _connected(patience: float) -> http.client.HTTPSConnection:
     config = yaml.safe_load(Path(kind.kubeconfig()).read_text("utf-8"))
     cluster = next(one["cluster"] for one in config["clusters"] if one["name"] == kind.CONTEXT)
     user = next(one["user"] for one in config["users"] if one["name"] == kind.CONTEXT)
@@ -68,4 +108,4 @@ def _connection() -> http.client.HTTPSConnection:
         key.write_bytes(base64.b64decode(user["client-key-data"]))
         tls.load_cert_chain(certificate, key)
     server = urllib.parse.urlsplit(cluster["server"])
-    return http.client.HTTPSConnection(server.netloc, timeout=PATIENCE, context=tls)
+    return http.client.HTTPSConnection(server.netloc, timeout=patience, context=tls)
