@@ -1,4 +1,4 @@
-# The front door. `make help` lists what there is; CI runs `make check long crashes`.
+# The front door. `make help` lists what there is; CI runs `make check long crashes e2e`.
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help

@@ -84,6 +84,7 @@ class Emitter:
         """Seconds until a broker has what was sent, in the mean over the last statistics of an emitter that is `timed`.
 
         The client's own thread measures it. Acknowledgements would say more than there is: the loop hears them late.
+        Of the round trip it is half: the answer's way back is none of a record's.
         """
         self._current = Mark()
         self._acknowledged = self._listener(self._current)
@@ -181,7 +182,8 @@ class Emitter:
         windows = [[broker.int_latency, broker.outbuf_latency, broker.rtt] for broker in brokers]
         means = [_mean(some) for some in zip(*windows, strict=True)]
         if means and None not in means:
-            self.network = sum(mean for mean in means if mean is not None) / 1e6
+            queued, written, answered = (mean or 0.0 for mean in means)
+            self.network = (queued + written + answered / 2) / 1e6
 
     def _heard(self, error: KafkaError) -> None:
         """What the client tells; all but the end of it is tried again by itself."""
