@@ -387,3 +387,4 @@ def test_a_manager_that_dies_at_any_request_ends_where_one_does_that_lives(
         if number < changes:  # what comes last need not come again
             assert stage.lives > lives, f"nobody died at request {number} of {changes}"
         stage.clear()
+    print(f"{scene}: died {'after' if after else 'before'} each of {changes} requests")  # noqa: T201

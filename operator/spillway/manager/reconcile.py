@@ -47,6 +47,8 @@ class Reconciler:
         state = self._states.get(job)
         if body is None:
             self._states.pop(job, None)
+            if state is not None:
+                self._recorder.forget(state.uid)
             self._world.forget(job)
             self._metrics.forget(job)
             return None

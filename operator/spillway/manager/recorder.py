@@ -27,21 +27,23 @@ class Recorder:
 
     def __init__(self, cluster: Cluster, clock: Callable[[], datetime.datetime], instance: str) -> None:
         self._cluster, self._clock, self._instance = cluster, clock, instance
-        self._told: dict[tuple[str, str, str], datetime.datetime] = {}
+        self._told: dict[str, dict[Event, datetime.datetime]] = {}  # by the uid of a job
 
     async def record(self, job: dict[str, Any], events: Iterable[Event]) -> None:
         """Tell what is new."""
-        now = self._clock()
-        self._told = {key: at for key, at in self._told.items() if now - at < SAME}
-        for event in events:
-            key = job["metadata"]["uid"], event.reason, event.message
-            if key in self._told:
-                continue
-            self._told[key] = now
+        now, uid = self._clock(), job["metadata"]["uid"]
+        told = {event: at for event, at in self._told.get(uid, {}).items() if now - at < SAME}
+        fresh = [event for event in events if event not in told]
+        self._told[uid] = told | dict.fromkeys(fresh, now)
+        for event in fresh:
             try:
                 await self._cluster.create(kinds.EVENT, self._manifest(job, event, now))
             except ClusterError as error:
                 _log.warning("event %s of job %s can't be written: %s", event.reason, job["metadata"]["name"], error)
+
+    def forget(self, uid: str) -> None:
+        """The job is gone."""
+        self._told.pop(uid, None)
 
     def _manifest(self, job: dict[str, Any], event: Event, now: datetime.datetime) -> dict[str, Any]:
         metadata = job["metadata"]

@@ -71,10 +71,13 @@ def _dated(
     now: datetime.datetime,
 ) -> Condition:
     known = before.get(kind)
-    since = f"{now:%Y-%m-%dT%H:%M:%SZ}"
-    if known is not None and known.status is says.status:
-        since = known.last_transition_time
     message = says.message if len(says.message) <= MAX_MESSAGE else says.message[: MAX_MESSAGE - 2] + " …"
+    if known is not None and known.status is says.status:
+        if (known.reason, known.message, known.observed_generation) == (says.reason, message, generation):
+            return known  # nothing to check again, of a thousand jobs at rest
+        since = known.last_transition_time
+    else:
+        since = f"{now:%Y-%m-%dT%H:%M:%SZ}"
     return Condition(
         type=kind,
         status=says.status,
