@@ -15,7 +15,7 @@ import gc
 import time
 from collections.abc import Callable
 
-from spillway.bench.record import figures, jobs, processes, programs, systems
+from spillway.bench.record import figures, jobs, logs, processes, programs, systems
 from spillway.bench.record.figures import Figure
 from spillway.bench.record.meter import Meter, access
 from spillway.model.streamjob import StreamJob
@@ -30,11 +30,12 @@ LARGE = 1_000  # that frames of this size are compared with frames of 1
 TIMES, RATE = 20.0, 1_000_000.0
 POLL, ROWS = 500, 5_000  # at a time: messages, as a slot takes them, and rows, so that there are many times
 WAIT = 60.0  # seconds that a frame may wait: here only its size counts
+PATIENCE = 20.0  # seconds until the next frame
 
 
 def main(seconds: float, rounds: int, done: Callable[[str], None]) -> list[Figure]:
     """Every size, source and sink, in turn."""
-    by_size = {size: int(seconds * RECORDS[size]) for size in SIZES}
+    by_size = {size: whole(seconds * RECORDS[size], size) for size in SIZES}
     sent: dict[int, list[float]] = {size: [] for size in SIZES}
     received: dict[int, list[float]] = {size: [] for size in SIZES}
     with systems.broker() as bootstrap:
@@ -63,6 +64,11 @@ def main(seconds: float, rounds: int, done: Callable[[str], None]) -> list[Figur
             f"T1 frames of {LARGE} against frames of 1", figures.ratios(both[1], both[LARGE]), "times", least=TIMES
         ),
     ]
+
+
+def whole(records: float, size: int) -> int:
+    """So many that all frames are full: what is left over would wait in the source for its deadline, and never come."""
+    return max(1, int(records) // size) * size
 
 
 def _job(bootstrap: str) -> StreamJob:
@@ -99,7 +105,11 @@ def sink(bootstrap: str, edge: str, size: int, count: int) -> float:
     intake.take(edge, 0, 0)
     going, before, most = True, 0, max(1, min(POLL, ROWS // size))
     while going:
-        for some in intake.poll(1.0, most).values():
+        found = intake.poll(PATIENCE, most)
+        if not found:
+            message = f"after {before} of {count} records nothing came within {PATIENCE:.0f} s"
+            raise logs.NotTakenError(message)
+        for some in found.values():
             task.take(some)
             now = task.counts()["sink"].records_in
             going, before = meter.add(now - before), now
