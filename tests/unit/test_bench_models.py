@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -18,6 +19,7 @@ from spillway.bench.record.schedule import Lateness
 from spillway.controllers import acceptance
 from spillway.controllers.latency import moments
 from spillway.controllers.latency.moments import ZERO, Moments
+from spillway.controllers.profiling.measurement import Deployment
 from spillway.controllers.switching import ranges as switching
 
 MADE = (topologies.linear, topologies.star, topologies.diamond, topologies.word_count, topologies.sentiment)
@@ -210,3 +212,18 @@ def test_a_profile_that_is_no_better_than_its_rivals_is_missed() -> None:
     name = "F2 word count: over the better rival"
     assert verdicts(profiles.judged_gain("word count", [rates(140.0)]))[name] is Verdict.REACHED
     assert verdicts(profiles.judged_gain("word count", [rates(101.0)]))[name] is Verdict.MISSED
+
+
+def _round(tasks: int, rate: float, *, stressed: bool = True) -> Any:
+    deployment = Deployment({"op": tasks})
+    return SimpleNamespace(
+        stressed=stressed, move=SimpleNamespace(deployment=deployment), measurement=SimpleNamespace(rate=rate)
+    )
+
+
+def test_rounds_are_counted_until_one_has_enough_by_what_was_measured_beside_the_best() -> None:
+    state: Any = SimpleNamespace(rounds=[_round(1, 900.0, stressed=False), _round(1, 100.0), _round(2, 190.0)])
+
+    assert profiles.rounds_until(state, 95.0) == 1
+    assert profiles.rounds_until(state, 195.0) == 3
+    assert profiles.rounds_until(state, 195.0, {frozenset({("op", 2)}): 198.0}) == 2

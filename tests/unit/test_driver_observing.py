@@ -19,7 +19,7 @@ from spillway.runtime.driver.observing import Seen
 from spillway.runtime.driver.reports import KEPT, Reports
 from spillway.runtime.programs import cutting
 from spillway.runtime.programs.program import Program
-from spillway.runtime.telemetry import Ages, Flow, Latency, Place, Report
+from spillway.runtime.telemetry import Ages, Flow, Latency, Place, Report, Spent
 
 A, B = Owner("w0.0", 1), Owner("w1.0", 1)
 P, Q = Partition("words", 0), Partition("words", 1)
@@ -56,9 +56,10 @@ def _report(owner: Owner, up: float, place: Partition, *, rate: float = 1000, bu
     place_ = Place(place.segment, place.number, 1, "x", True, at, at, at + 7, busy * up)
     flows = {"words": {"lines": Flow(at, at), "words": Flow(at, 8 * at, 0, at // 64, at // 64 * 2e-6)}}
     flows["words"]["counts.main"] = Flow(8 * at, 8 * at)
+    phases = {"words": {"queue": Spent(at, at * 0.002), "network": Spent()}}
     return Report(1, owner.slot, owner.incarnation, "", 0, up, busy * up, 0.7 * up, 100, (place_,), flows, {
         "result": ages.read()
-    })  # fmt: skip
+    }, phases)  # fmt: skip
 
 
 def _seen(reports: Reports, now: float) -> Seen:
@@ -73,6 +74,10 @@ def _steady(start: float = 100.0, seconds: float = 12.0) -> Reports:
         reports.take(_report(A, up, P), start + tick / 4)
         reports.take(_report(B, up, Q, rate=500, busy=0.25), start + tick / 4 + 0.1)
     return reports
+
+
+def test_the_time_of_a_record_is_told_by_phase_in_the_mean_over_all_lives() -> None:
+    assert _seen(_steady(), 112.0).works["words"].phases == {"queue": pytest.approx(2.0)}
 
 
 def test_loads_and_rates_are_differences_of_two_reports_of_one_life() -> None:

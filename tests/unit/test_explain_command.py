@@ -88,6 +88,7 @@ views  record by record
 
 counts  record by record
   comes in 2.95 k/s   waits 49 messages
+  a record takes 1.62 ms queue, 80 µs cpu, 1.41 ms network
   not in batches: 'counts' can't run in batches: it keeps a table
 
 switching
@@ -132,6 +133,7 @@ views  in batches since 00:00:00
 
 counts  record by record
   comes in 19.8 k/s   waits 331 messages
+  a record takes 1.62 ms queue, 80 µs cpu, 1.41 ms network
   not in batches: 'counts' can't run in batches: it keeps a table
 
 switching

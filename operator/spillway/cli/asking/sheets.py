@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 import msgspec
@@ -23,6 +23,7 @@ from spillway.model.operators import Paradigm
 
 INDENT = 2
 BAR = 24
+NEXT_TO_NOTHING = 0.05  # ms
 # How the sentences of switches begin (`switching.rules`, `switching.decision`).
 _SWITCHES = ("to batches: ", "back to record by record: ")
 _RUNS = {Paradigm.RECORD: "record by record", Paradigm.BATCH: "in batches"}
@@ -108,6 +109,8 @@ class _Drawing:
             found.append(self._flow(stay))
             if stay.verdict is not None:
                 found.append(Text(terminal.clean(stay.verdict.sentence)))
+        if stay.runs is Paradigm.RECORD and (spent := _spent(stay.segment.phases)):
+            found.append(Text(spent, "dim"))
         if stay.segment.batch is not None:
             found.append(Text(self._batch(stay.segment.batch), "dim"))
         other = _RUNS[accounts.OTHER[stay.runs]]
@@ -224,6 +227,12 @@ def data(account: Account) -> dict[str, Any]:
     }
 
 
+def _spent(phases: Mapping[str, float]) -> str:
+    """Where the time of a record goes; what takes next to nothing is left out."""
+    parts = [f"{sizes.duration(ms / 1000)} {name}" for name, ms in phases.items() if ms >= NEXT_TO_NOTHING]
+    return f"a record takes {', '.join(parts)}" if parts else ""
+
+
 def _stay(stay: Stay) -> dict[str, Any]:
     n, segment = stay.numbers, stay.segment
     return {
@@ -236,6 +245,7 @@ def _stay(stay: Stay) -> dict[str, Any]:
         "moving": segment.moving,
         "rate_in": segment.rate_in,
         "waiting": segment.lag,
+        "phases_ms": dict(segment.phases),
         "batch": None if segment.batch is None else _batch(segment.batch),
         "verdict": None if stay.verdict is None else _decision(stay.verdict),
         "numbers": None

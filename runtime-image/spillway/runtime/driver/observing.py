@@ -17,7 +17,7 @@ from spillway.controllers.provisioning import Arrivals
 from spillway.runtime import task
 from spillway.runtime.driver.reports import Reports, Span
 from spillway.runtime.programs.program import Program
-from spillway.runtime.telemetry import Flow, Latency, Place
+from spillway.runtime.telemetry import Flow, Latency, Place, Spent
 
 # Seconds. Eight reports: a rate that is read by people, or that moves a partition, should not jump with each of them.
 SPAN = 2.0
@@ -67,6 +67,7 @@ class Work:
         lag: messages that wait.
         working: partitions on which an owner works, as it tells.
         flows: by label of port, operator, edge or output.
+        phases: milliseconds that a record is in each, in the mean over `LATENCIES`.
     """
 
     came: float = 0.0
@@ -75,6 +76,7 @@ class Work:
     lag: int | None = None
     working: int = 0
     flows: Mapping[str, Rates] = dataclasses.field(default_factory=dict)
+    phases: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
     @property
     def cost(self) -> float | None:
@@ -135,7 +137,7 @@ def look(reports: Reports, state: log.State, programs: Mapping[str, Program], no
         now,
         places,
         loads,
-        _works(programs, places, loads, _flows(spans.values())),
+        _works(programs, places, loads, _flows(spans.values()), _phases(reports, living)),
         {owner: _share(span.new.busy - span.old.busy, span.seconds) for owner, span in spans.items()},
         {owner: _share(span.new.cpu - span.old.cpu, span.seconds, most=math.inf) for owner, span in spans.items()},
         _arrivals(reports, living, programs.values(), state),
@@ -158,11 +160,29 @@ def _flows(spans: Iterable[Span]) -> dict[str, dict[str, Rates]]:
     return found
 
 
+def _phases(reports: Reports, living: Iterable[Owner]) -> dict[str, dict[str, float]]:
+    """By segment and phase, over all lives; phases that no record went through are not there."""
+    records: dict[tuple[str, str], int] = {}
+    seconds: dict[tuple[str, str], float] = {}
+    for span in filter(None, (reports.span(owner, LATENCIES) for owner in living)):
+        for segment, spent in span.new.phases.items():
+            for phase, new in spent.items():
+                old, key = span.old.phases.get(segment, {}).get(phase, Spent()), (segment, phase)
+                records[key] = records.get(key, 0) + max(0, new.records - old.records)
+                seconds[key] = seconds.get(key, 0.0) + max(0.0, new.seconds - old.seconds)
+    found: dict[str, dict[str, float]] = {}
+    for (segment, phase), count in records.items():
+        if count:
+            found.setdefault(segment, {})[phase] = 1000 * seconds[segment, phase] / count
+    return found
+
+
 def _works(
     programs: Mapping[str, Program],
     places: Mapping[Partition, Place],
     loads: Mapping[Partition, float | None],
     flows: Mapping[str, Mapping[str, Rates]],
+    phases: Mapping[str, Mapping[str, float]],
 ) -> dict[str, Work]:
     found = {}
     for name, program in programs.items():
@@ -180,6 +200,7 @@ def _works(
             None if None in lags or not lags else sum(lag or 0 for lag in lags),
             sum(place.working for place in mine.values()),
             of,
+            phases.get(name, {}),
         )
     return found
 

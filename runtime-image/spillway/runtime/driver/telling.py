@@ -100,6 +100,7 @@ def segments(
                 operators,
                 known.runs if known else Paradigm.RECORD,
                 paradigms.batch(one.name),
+                dict(work.phases) if work else {},
             )
         )
     return tuple(found)

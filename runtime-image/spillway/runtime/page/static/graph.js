@@ -158,6 +158,7 @@ export class Graph {
         ? "Spark works on it"
         : `busy for ${busy === null ? "an unknown part" : share(busy)} of the time of ${count(slots, "slot")}`,
       head && segment.lag !== null ? `${count(segment.lag, "message")} wait in front of it` : "",
+      head && !batch ? phases(segment.phases) : "",
       found?.errors ? `fails on ${rate(found.errors)}: dead letters` : "",
       segment && segment.working < segment.partitions
         ? `${segment.working} of ${segment.partitions} partitions work`
@@ -179,6 +180,12 @@ export class Graph {
     const deadline = after === undefined ? "" : `, or ${duration(after)} after its first record, whichever is first`;
     say(title, shows ? `a frame leaves with ${count(plan.frame, "record")}${deadline}` : "");
   }
+}
+
+// Where the time of a record goes in a segment: queue, cpu, wait, network; what takes no time is left out.
+function phases(found) {
+  const parts = Object.entries(found ?? {}).filter(([, ms]) => ms >= 0.05);
+  return parts.length ? `a record takes ${parts.map(([name, ms]) => `${duration(ms / 1000)} ${name}`).join(", ")}` : "";
 }
 
 // The part of the time of all slots in which an operator has work.
