@@ -80,7 +80,7 @@ CLUSTER := PYTHONPATH=e2e:tests/support $(BIN)/python -m cluster
 images: setup ## build the images of operator and jobs (BASE_IMAGE=python:3.12-slim-bookworm)
 	@$(CLUSTER) images
 
-e2e: setup ## tests on a real cluster of one node; the first time half an hour (ARGS="-k burst")
+e2e: setup ## tests on a real cluster of one node; the first time 20 minutes (ARGS="-k burst")
 	@$(CLUSTER) up
 	@$(BIN)/python -m pytest -n 0 e2e $(ARGS)
 

@@ -15,7 +15,9 @@ from spillway.model.observation import MoveKind, Observation, Segment, StandbySt
 from spillway.model.operators import Paradigm
 
 LOW = 20.0  # lines per second, 24 results each
-BURSTS = (700.0, 1_400.0, 2_800.0, 5_600.0)
+# A burst is so many times what a slot does; one that only just is none takes seconds to be one, and says nothing.
+TIMES = 3.0
+LEAST, MOST = 700.0, 5_600.0
 SECONDS = 12.0  # of each of them: the verifier goes through all in some minutes, and through the first in seconds
 # A worker that gets a third of a core: so a burst leaves the cluster itself enough of two cores.
 SHARE = {"limits": {"cpu": "300m"}, "requests": {"cpu": "50m"}}
@@ -39,9 +41,11 @@ def test_a_burst_switches_a_job_to_batches_and_back_and_a_lost_executor_costs_no
         feeder.pour(LOW)
         results.until_any(30)
         until("batches could begin", lambda: _could(job), WARM, lambda: _stands(job))
-        # How much a third of a core can do depends on the machine: the burst grows until it is too much.
-        for rate in BURSTS:
-            began = feeder.pour(rate, SECONDS)
+        # What a slot with a third of a core does is guessed from what its records cost: the load grows until it is one.
+        rate = min(MOST, max(LEAST, TIMES * _able(job)))
+        for grown in (rate, 2 * rate, 4 * rate):
+            record_property("lines per second of the burst", grown)
+            began = feeder.pour(grown, SECONDS)
             if came(lambda: _head(job).paradigm is Paradigm.BATCH, SECONDS):
                 break
         until("batches", lambda: _head(job).paradigm is Paradigm.BATCH, 1.0, lambda: _stands(job))
@@ -82,6 +86,12 @@ def test_without_batches_a_burst_brings_another_worker_which_goes_when_it_is_ove
         job.until_ready(30)
         sent = feeder.stop()
     assert_right(judge(job, sent, SLOW), sent)
+
+
+def _able(job: Job) -> float:
+    """Lines per second that a slot does, as the driver has it."""
+    found = re.search(r"'P_D': '(\d+)", str(job.deciding()))
+    return float(found[1]) if found else 0.0
 
 
 def _could(job: Job) -> bool:

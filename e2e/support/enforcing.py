@@ -7,6 +7,7 @@ and rules are written anew when something has changed (`cluster.policies`).
 from __future__ import annotations
 
 import contextlib
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -33,8 +34,7 @@ class Enforcer:
         self._changed = threading.Event()
         self._over = threading.Event()
         self._lock = threading.Lock()
-        self.problem = ""
-        """What went wrong last; empty if nothing did."""
+        self._problem = ""
         self._threads = [threading.Thread(target=self._follow, args=(where,), daemon=True) for where in KINDS]
         self._threads.append(threading.Thread(target=self._write, daemon=True))
 
@@ -51,6 +51,8 @@ class Enforcer:
         for hook in HOOKS:
             with contextlib.suppress(ClusterError):
                 _iptables("-D", hook, "-j", CHAIN)
+        if self._problem:
+            sys.stderr.write(f"\nNetworkPolicies were not enforced all the time; the last reason: {self._problem}\n")
 
     def _follow(self, where: str) -> None:
         while not self._over.is_set():
@@ -62,7 +64,7 @@ class Enforcer:
                     if self._over.is_set():
                         return
             except ClusterError as error:
-                self.problem = str(error)
+                self._problem = str(error)
                 self._over.wait(AGAIN)
 
     def _write(self) -> None:
@@ -86,7 +88,7 @@ class Enforcer:
                     self._hook()
                     before = rules
                 except ClusterError as error:
-                    self.problem = str(error)
+                    self._problem = str(error)
                     self._over.wait(AGAIN)
                     self._changed.set()
 
@@ -104,14 +106,14 @@ def _iptables(*arguments: str) -> str:
 
 
 @contextlib.contextmanager
-def enforced() -> Iterator[Enforcer | None]:
-    """While tests run; None where the node does that by itself."""
+def enforced() -> Iterator[None]:
+    """While tests run; by whoever does that on a node that we have not made."""
     if kind.stock():
-        yield None
+        yield
         return
     found = Enforcer()
     found.start()
     try:
-        yield found
+        yield
     finally:
         found.end()
