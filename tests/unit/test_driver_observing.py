@@ -56,7 +56,7 @@ def _report(owner: Owner, up: float, place: Partition, *, rate: float = 1000, bu
     place_ = Place(place.segment, place.number, 1, "x", True, at, at, at + 7, busy * up)
     flows = {"words": {"lines": Flow(at, at), "words": Flow(at, 8 * at, 0, at // 64, at // 64 * 2e-6)}}
     flows["words"]["counts.main"] = Flow(8 * at, 8 * at)
-    phases = {"words": {"queue": Spent(at, at * 0.002), "network": Spent()}}
+    phases = {"words": {"cpu": Spent(at, at * 0.001), "queue": Spent(at, at * 0.002), "network": Spent()}}
     return Report(1, owner.slot, owner.incarnation, "", 0, up, busy * up, 0.7 * up, 100, (place_,), flows, {
         "result": ages.read()
     }, phases)  # fmt: skip
@@ -77,7 +77,9 @@ def _steady(start: float = 100.0, seconds: float = 12.0) -> Reports:
 
 
 def test_the_time_of_a_record_is_told_by_phase_in_the_mean_over_all_lives() -> None:
-    assert _seen(_steady(), 112.0).works["words"].phases == {"queue": pytest.approx(2.0)}
+    found = _seen(_steady(), 112.0).works["words"].phases
+    assert list(found) == ["queue", "cpu"], "in the order in which a record goes through them"
+    assert list(found.values()) == pytest.approx([2.0, 1.0])
 
 
 def test_loads_and_rates_are_differences_of_two_reports_of_one_life() -> None:

@@ -19,6 +19,10 @@ EVERY = 0.25  # seconds
 BUCKETS = tuple(round(2 ** (half / 2), 3) for half in range(33))
 
 
+# Of `Report`, in the order in which a record goes through them; `slots.times` says what each is.
+PHASES = ("queue", "cpu", "wait", "network")
+
+
 class TelemetryError(SpillwayError):
     """A message of the telemetry topic that nobody here can read."""
 

@@ -17,7 +17,7 @@ from spillway.controllers.provisioning import Arrivals
 from spillway.runtime import task
 from spillway.runtime.driver.reports import Reports, Span
 from spillway.runtime.programs.program import Program
-from spillway.runtime.telemetry import Flow, Latency, Place, Spent
+from spillway.runtime.telemetry import PHASES, Flow, Latency, Place, Spent
 
 # Seconds. Eight reports: a rate that is read by people, or that moves a partition, should not jump with each of them.
 SPAN = 2.0
@@ -170,11 +170,14 @@ def _phases(reports: Reports, living: Iterable[Owner]) -> dict[str, dict[str, fl
                 old, key = span.old.phases.get(segment, {}).get(phase, Spent()), (segment, phase)
                 records[key] = records.get(key, 0) + max(0, new.records - old.records)
                 seconds[key] = seconds.get(key, 0.0) + max(0.0, new.seconds - old.seconds)
-    found: dict[str, dict[str, float]] = {}
-    for (segment, phase), count in records.items():
-        if count:
-            found.setdefault(segment, {})[phase] = 1000 * seconds[segment, phase] / count
-    return found
+    return {
+        segment: {
+            phase: 1000 * seconds[segment, phase] / count
+            for phase in PHASES
+            if (count := records.get((segment, phase), 0))
+        }
+        for segment, _ in records
+    }
 
 
 def _works(
