@@ -45,7 +45,7 @@ def followed(where: str, seconds: int) -> Iterator[dict[str, Any]]:
     """
     connection = _connected(seconds + PATIENCE)
     try:
-        listed = json.loads(_told(connection, where))
+        listed = json.loads(_told(connection, where).read())
         found = {one["metadata"]["uid"]: one for one in listed["items"]}
         yield found
         query = {"watch": "1", "resourceVersion": listed["metadata"]["resourceVersion"], "timeoutSeconds": seconds}
@@ -64,13 +64,13 @@ def followed(where: str, seconds: int) -> Iterator[dict[str, Any]]:
         connection.close()
 
 
-def _told(connection: http.client.HTTPSConnection, where: str) -> Any:
+def _told(connection: http.client.HTTPSConnection, where: str) -> http.client.HTTPResponse:
     connection.request("GET", where, headers={"Accept": "application/json"})
     answer = connection.getresponse()
     if answer.status != http.HTTPStatus.OK:
         message = f"status {answer.status}"
         raise http.client.HTTPException(message)
-    return answer if "watch=" in where else answer.read()
+    return answer
 
 
 def _asked(where: str) -> tuple[int, bytes]:

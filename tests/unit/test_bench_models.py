@@ -14,6 +14,7 @@ import pytest
 from spillway.bench.models import latencies, profiles, ranges, topologies, transfer
 from spillway.bench.models.latencies import Log, Measured, Setup
 from spillway.bench.models.topologies import Topology
+from spillway.bench.record import transfer as record_transfer
 from spillway.bench.record.figures import Figure, Verdict
 from spillway.bench.record.schedule import Lateness
 from spillway.controllers import acceptance
@@ -221,9 +222,17 @@ def _round(tasks: int, rate: float, *, stressed: bool = True) -> Any:
     )
 
 
+def test_what_is_transferred_fills_all_of_its_frames() -> None:
+    assert [record_transfer.whole(70_000, 30), record_transfer.whole(100.9, 10), record_transfer.whole(3, 5)] == [
+        69_990,
+        100,
+        5,
+    ]
+
+
 def test_rounds_are_counted_until_one_has_enough_by_what_was_measured_beside_the_best() -> None:
     state: Any = SimpleNamespace(rounds=[_round(1, 900.0, stressed=False), _round(1, 100.0), _round(2, 190.0)])
 
-    assert profiles.rounds_until(state, 95.0) == 1
-    assert profiles.rounds_until(state, 195.0) == 3
+    assert profiles.rounds_until(state, 95.0, {}) == 1
+    assert profiles.rounds_until(state, 195.0, {}) == 3
     assert profiles.rounds_until(state, 195.0, {frozenset({("op", 2)}): 198.0}) == 2

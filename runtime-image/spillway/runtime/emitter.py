@@ -47,6 +47,16 @@ class _Statistics(msgspec.Struct, frozen=True):
 _statistics = msgspec.json.Decoder(_Statistics).decode
 
 
+def network(statistics: str) -> float | None:
+    """Seconds of a message in the client's queue, of its request in the socket, and of half of the round trip."""
+    brokers = _statistics(statistics).brokers.values()
+    queued = _mean(one.int_latency for one in brokers)
+    written, answered = _mean(one.outbuf_latency for one in brokers), _mean(one.rtt for one in brokers)
+    if queued is None or written is None or answered is None:
+        return None
+    return (queued + written + answered / 2) / 1e6
+
+
 def _mean(windows: Iterable[_Window]) -> float | None:
     some = [window for window in windows if window.cnt]
     count = sum(window.cnt for window in some)
@@ -177,13 +187,9 @@ class Emitter:
         return len(self._producer)
 
     def _told(self, statistics: str) -> None:
-        """What the client measured: a message in its queue, the request in the socket, and the broker's answer."""
-        brokers = _statistics(statistics).brokers.values()
-        windows = [[broker.int_latency, broker.outbuf_latency, broker.rtt] for broker in brokers]
-        means = [_mean(some) for some in zip(*windows, strict=True)]
-        if means and None not in means:
-            queued, written, answered = (mean or 0.0 for mean in means)
-            self.network = (queued + written + answered / 2) / 1e6
+        """What the client measured; where nothing was sent meanwhile, what it measured last."""
+        if (found := network(statistics)) is not None:
+            self.network = found
 
     def _heard(self, error: KafkaError) -> None:
         """What the client tells; all but the end of it is tried again by itself."""

@@ -7,6 +7,7 @@ wants a rate takes the difference of two reports of the same life.
 from __future__ import annotations
 
 import bisect
+from collections.abc import Iterable
 
 import msgspec
 
@@ -151,6 +152,28 @@ class Report(msgspec.Struct, frozen=True):
     leaving: bool = False
     address: str = ""
     problem: str = ""
+
+
+def phases(pairs: Iterable[tuple[Report | None, Report]]) -> dict[str, dict[str, float]]:
+    """Milliseconds of a record in each phase, by segment, in the mean over what came between two reports of each life.
+
+    The older one is None where it is all of a life. Phases that no record went through are not there.
+    """
+    sums: dict[str, dict[str, list[float]]] = {}
+    for old, new in pairs:
+        for segment, spent in new.phases.items():
+            before, of = (old.phases.get(segment, {}) if old else {}), sums.setdefault(segment, {})
+            for phase, now in spent.items():
+                known, sum_ = before.get(phase, _NOTHING), of.setdefault(phase, [0, 0.0])
+                sum_[0] += max(0, now.records - known.records)
+                sum_[1] += max(0.0, now.seconds - known.seconds)
+    return {
+        segment: {phase: 1000 * of[phase][1] / of[phase][0] for phase in PHASES if of.get(phase, [0])[0]}
+        for segment, of in sums.items()
+    }
+
+
+_NOTHING = Spent()
 
 
 class Ages:

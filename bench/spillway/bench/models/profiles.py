@@ -17,7 +17,6 @@ import dataclasses
 import itertools
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import MappingProxyType
 
 from spillway.bench import rivals_of_profiling as rivals
 from spillway.bench.models import topologies
@@ -139,7 +138,7 @@ def _key(tasks: Mapping[str, int]) -> Counts:
     return frozenset(tasks.items())
 
 
-def rounds_until(state: State, throughput: float, measured: Mapping[Counts, float] = MappingProxyType({})) -> float:
+def rounds_until(state: State, throughput: float, measured: Mapping[Counts, float]) -> float:
     """Rounds under full load until one had so much; one more than there were if none had.
 
     What was measured again at the end, beside what it is compared with, counts for what it was there.

@@ -31,7 +31,6 @@ from spillway.bench.record.figures import Figure
 from spillway.bench.record.logs import Record
 from spillway.bench.record.schedule import LATEST, Lateness, Schedule
 from spillway.bench.record.systems import System
-from spillway.controllers.latency.phases import Phase
 from spillway.model.operators import Paradigm
 from spillway.runtime import telemetry
 from spillway.runtime.telemetry import Report
@@ -201,22 +200,9 @@ def _first(schedule: Schedule) -> int:
 
 def phases(told: Iterable[Report], since: float, segments: Sequence[str]) -> dict[str, float]:
     """Milliseconds of a record in each phase of each segment, in the mean over what was told since then."""
-    sums: dict[tuple[str, str], list[float]] = {}
-    for life in _lives(told):
-        *_, last = life
-        before = next((one for one in reversed(life) if one.at <= since), None)
-        for segment, spent in last.phases.items():
-            for phase, now in spent.items():
-                known = before.phases.get(segment, {}).get(phase) if before is not None else None
-                sum_ = sums.setdefault((segment, phase), [0.0, 0.0])
-                sum_[0] += now.records - (known.records if known else 0)
-                sum_[1] += now.seconds - (known.seconds if known else 0.0)
-    return {
-        f"{segment}: {phase}": 1000 * sums[segment, phase][1] / sums[segment, phase][0]
-        for segment in segments
-        for phase in Phase
-        if sums.get((segment, phase), [0.0])[0]
-    }
+    pairs = [(next((one for one in reversed(life) if one.at <= since), None), life[-1]) for life in _lives(told)]
+    found = telemetry.phases(pairs)
+    return {f"{segment}: {phase}": ms for segment in segments for phase, ms in found.get(segment, {}).items()}
 
 
 def _lives(told: Iterable[Report]) -> Iterable[list[Report]]:

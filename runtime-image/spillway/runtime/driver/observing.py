@@ -14,10 +14,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from spillway.controllers.protocol import log
 from spillway.controllers.protocol.values import Owner, Partition
 from spillway.controllers.provisioning import Arrivals
-from spillway.runtime import task
+from spillway.runtime import task, telemetry
 from spillway.runtime.driver.reports import Reports, Span
 from spillway.runtime.programs.program import Program
-from spillway.runtime.telemetry import PHASES, Flow, Latency, Place, Spent
+from spillway.runtime.telemetry import Flow, Latency, Place
 
 # Seconds. Eight reports: a rate that is read by people, or that moves a partition, should not jump with each of them.
 SPAN = 2.0
@@ -133,15 +133,16 @@ def look(reports: Reports, state: log.State, programs: Mapping[str, Program], no
             if where in places:
                 loads[where] = max(0.0, (new.busy - old.busy) / seconds)
     spans = {owner: span for owner in living if (span := reports.span(owner, SPAN))}
+    longer = [span for owner in living if (span := reports.span(owner, LATENCIES))]
     return Seen(
         now,
         places,
         loads,
-        _works(programs, places, loads, _flows(spans.values()), _phases(reports, living)),
+        _works(programs, places, loads, _flows(spans.values()), telemetry.phases((one.old, one.new) for one in longer)),
         {owner: _share(span.new.busy - span.old.busy, span.seconds) for owner, span in spans.items()},
         {owner: _share(span.new.cpu - span.old.cpu, span.seconds, most=math.inf) for owner, span in spans.items()},
         _arrivals(reports, living, programs.values(), state),
-        _latencies(reports, living),
+        _latencies(longer),
     )
 
 
@@ -158,26 +159,6 @@ def _flows(spans: Iterable[Span]) -> dict[str, dict[str, Rates]]:
             for label, flow in flows.items():
                 of[label] = of.get(label, Rates()).plus(flow, before.get(label, Flow()), span.seconds)
     return found
-
-
-def _phases(reports: Reports, living: Iterable[Owner]) -> dict[str, dict[str, float]]:
-    """By segment and phase, over all lives; phases that no record went through are not there."""
-    records: dict[tuple[str, str], int] = {}
-    seconds: dict[tuple[str, str], float] = {}
-    for span in filter(None, (reports.span(owner, LATENCIES) for owner in living)):
-        for segment, spent in span.new.phases.items():
-            for phase, new in spent.items():
-                old, key = span.old.phases.get(segment, {}).get(phase, Spent()), (segment, phase)
-                records[key] = records.get(key, 0) + max(0, new.records - old.records)
-                seconds[key] = seconds.get(key, 0.0) + max(0.0, new.seconds - old.seconds)
-    return {
-        segment: {
-            phase: 1000 * seconds[segment, phase] / count
-            for phase in PHASES
-            if (count := records.get((segment, phase), 0))
-        }
-        for segment, _ in records
-    }
 
 
 def _works(
@@ -244,15 +225,14 @@ def _arrivals(
     return found
 
 
-def _latencies(reports: Reports, living: Iterable[Owner]) -> dict[str, tuple[Latency, float]]:
+def _latencies(spans: Iterable[Span]) -> dict[str, tuple[Latency, float]]:
     """Per output, over all lives: what was counted within the last seconds."""
     found: dict[str, tuple[Latency, float]] = {}
-    for owner in living:
-        span = reports.span(owner, LATENCIES)
-        for name, new in span.new.latency.items() if span else ():
-            old = span.old.latency.get(name, Latency()) if span else Latency()
+    for span in spans:
+        for name, new in span.new.latency.items():
             known, seconds = found.get(name, (Latency(), 0.0))
-            found[name] = (added(known, new, old), max(seconds, span.seconds if span else 0.0))
+            old = span.old.latency.get(name, Latency())
+            found[name] = (added(known, new, old), max(seconds, span.seconds))
     return found
 
 
