@@ -16,10 +16,15 @@ import kopf
 
 from spillway.controllers.reconciling import names
 from spillway.manager import kinds
+from spillway.manager.errors import ClusterError
 from spillway.manager.kinds import Kind
 from spillway.manager.world import World
 
 GONE = "DELETED"
+
+# Seconds until kopf, which has begun to end, counts as stuck. It takes milliseconds, and 5 s where a watch of the three
+# is still open; but a watch that is told to end while it begins anew forgets that, and waits for ever for an account.
+PATIENCE = 6.0
 
 # kopf takes away whatever has this name, once it has nothing to do with an object.
 _FINALIZER = "kopf.spillway.dev/unused"
@@ -90,14 +95,36 @@ def settings() -> kopf.OperatorSettings:
 
 
 async def watch(world: World, namespaces: Sequence[str], stop: asyncio.Event, ready: asyncio.Event) -> None:
-    """Watch until told to stop."""
+    """Watch until told to stop. Raises what a watch failed with, and ClusterError if kopf does not come to an end."""
     logging.getLogger("kopf").setLevel(logging.WARNING)
-    await kopf.operator(
-        registry=build_registry(world),
-        settings=settings(),
-        standalone=True,
-        clusterwide=not namespaces,
-        namespaces=list(namespaces),
-        stop_flag=stop,
-        ready_flag=ready,
+    registry, ending = build_registry(world), asyncio.Event()
+
+    @kopf.on.cleanup(registry=registry, id="ending")
+    async def end(**_: Any) -> None:
+        ending.set()
+
+    # kopf ends all tasks that were begun after it was: this one must be there before.
+    asked = asyncio.create_task(ending.wait(), name="kopf ends")
+    await asyncio.sleep(0)
+    running = asyncio.create_task(
+        kopf.operator(
+            registry=registry,
+            settings=settings(),
+            standalone=True,
+            clusterwide=not namespaces,
+            namespaces=list(namespaces),
+            stop_flag=stop,
+            ready_flag=ready,
+        ),
+        name="kopf",
     )
+    try:
+        await asyncio.wait({running, asked}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({running}, timeout=PATIENCE)
+        if not running.done():
+            message = "the watches failed, and did not come to an end"
+            raise ClusterError(message)
+        running.result()
+    finally:
+        asked.cancel()
+        running.cancel()
