@@ -73,7 +73,7 @@ def test_a_bound_that_the_frames_of_the_thesis_break_gets_others_on_as_many_slot
 def test_fusing_costs_less_than_separate_slots() -> None:
     plan = plan_of(planner.plan(linear_road(headroom=0.2)))
 
-    assert groups(plan) == [("spout",), ("parse", "agg", "block", "mv", "toll")]
+    assert groups(plan) == [("spout",), ("parse", "agg", "block"), ("mv", "toll")]
     assert plan.slots == 5
 
 
@@ -175,6 +175,18 @@ def test_a_topic_is_read_by_no_more_slots_than_it_has_partitions() -> None:
 
     assert groups(plan) == [("a",), ("b",)]
     assert plan["a"].parallelism == 2
+
+
+def test_without_a_key_nobody_downstream_has_more_slots_than_the_topic_has_partitions() -> None:
+    # b alone needs 4 slots; what comes from a topic of 2 partitions lies in 2 of its own, unless it goes by a key.
+    def asked(**of: Traits) -> Problem:
+        given = pipe("a", rate=100_000.0, partitions={"t": 2}, traits=traits(**of))
+        dear = Node.operator("b", ["a"], Costs(30 * US, 7.4 * US, 2.6 * US, record_size=100))
+        return dataclasses.replace(given, flow=Flow([*given.flow.nodes, dear]))
+
+    assert planner.plan(asked()).reason is Reason.NEEDS_PARTITIONS
+    plan = plan_of(planner.plan(asked(b=KEYED)))
+    assert (plan["a"].parallelism, plan["b"].parallelism) == (2, 4)
 
 
 def test_too_few_partitions_are_named() -> None:

@@ -90,7 +90,12 @@ def right(problem: Problem, plan: Plan) -> str:
 class _Search:
     def __init__(self, problem: Problem, hints: Plan | None) -> None:
         self.problem = problem
-        self.flow = Flow(_as_topic(n) if n.name in problem.topics else n for n in problem.flow.nodes)
+        self.flow = Flow(
+            _as_topic(node)
+            if node.name in problem.topics
+            else dataclasses.replace(node, keyed=self.traits(node.name).keyed)
+            for node in problem.flow.nodes
+        )
         self.operators = [node.name for node in self.flow.nodes if node.name not in problem.topics]
         self.share = 1 - exact.exact(problem.headroom)
         self.hints = hints
@@ -171,7 +176,10 @@ class _Search:
         counts = [known[name] for name in read if name in known]
         if self.traits(head).keyed:
             return min(counts, default=None)
-        return sum(counts) if counts and len(counts) == len(read) else None
+        if read:
+            return sum(counts) if len(counts) == len(read) else None
+        before = [self.limit(self.flow.owners[name].name) for name in node.inputs]
+        return max((limit for limit in before if limit is not None), default=None) if None not in before else None
 
     def _speedup(self, group: Sequence[str], times: Mapping[str, Fraction]) -> float:
         total = float(sum(times[name] for name in group))

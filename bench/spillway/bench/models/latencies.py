@@ -191,7 +191,7 @@ def predicted(case: Setup, spans: Mapping[str, float], log: Log) -> Moments:
     names = ("head", "tail")[: len(case.waits)]
     nodes = [Node("events", (), 0.0, 0.0, (Output("events", framed=False),))]
     for before, name in zip(("events", *names), names, strict=False):
-        nodes.append(Node(name, (before,), spans[name], 0.0, (Output(name),)))
+        nodes.append(Node(name, (before,), spans[name], 0.0, (Output(name),), keyed=False))
     flow = Flow(nodes)
     settings = {"events": Setting(SLOTS, 1)} | {name: Setting(SLOTS) for name in names}
     settings |= {name: Setting(SLOTS, case.frame) for name in names if flow.readers[name]}

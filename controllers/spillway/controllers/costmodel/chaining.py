@@ -46,7 +46,7 @@ def fuse(data_flow: Flow, name: str, members: Collection[str]) -> Node:
             readers = data_flow.readers[output.name]
             if not readers or any(reader not in members for reader in readers):
                 outputs.append(dataclasses.replace(output, selectivity=leaving))
-    return Node(name, root.inputs, cpu, root.fetch, tuple(outputs))
+    return Node(name, root.inputs, cpu, root.fetch, tuple(outputs), root.keyed)
 
 
 def fused(data_flow: Flow, groups: Mapping[str, Collection[str]]) -> Flow:

@@ -81,7 +81,8 @@ class Output:
 class Node:
     """An operator, or several that are fused: it reads outputs of other nodes, and is a source when it reads none.
 
-    To name an input twice is to read it over two edges, as a join of a stream with itself does.
+    To name an input twice is to read it over two edges, as a join of a stream with itself does. Who reads by key gets
+    records of every partition of its inputs in every partition of its own; else those of one all come in one.
     """
 
     name: str
@@ -89,6 +90,7 @@ class Node:
     cpu: Number
     fetch: Number
     outputs: tuple[Output, ...]
+    keyed: bool = True
 
     def __post_init__(self) -> None:
         for what in ("cpu", "fetch"):

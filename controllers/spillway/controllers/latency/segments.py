@@ -4,8 +4,8 @@ What a segment gets at once is a frame of b records: what its producers send, or
 Of its `parallelism` slots each has partitions of its own, so each is a queue of its own, with a share of the frames.
 
 - edge, wait: `filling`, for the rate of one buffer. There is a buffer for each pair of input partitions of producer
-  and reader, because a frame says which partition it is from, and is for one. A micro-batch knows what it has, so its
-  frames do not wait.
+  and reader, because a frame says which partition it is from, and is for one; for each input partition of the
+  producer, where the reader has no key. A micro-batch knows what it has, so its frames do not wait.
 - edge, network: a frame goes to the log and from there to the reader, so 2·8·b·rs/N, and `hop` for the log.
 - queue: `queueing`, for the CPU and for the network, out and in. Behind a segment that works in batches for all that
   comes at once, instead; a record of that waits for what is there already, and for those before it.
@@ -119,7 +119,10 @@ class Estimate:
     def around_of(self, name: str) -> set[str]:
         """The nodes whose stay may depend on a setting of this one: itself, whom it reads, who reads it."""
         found = {name, *(self._owner[output] for output in (*self.nodes[name].inputs, *self.nodes[name].topics))}
-        return found | {reader for _, reader in self._sends[name]}
+        readers = {reader for _, reader in self._sends[name]}
+        return (
+            found | readers | {next_ for one in readers for _, next_ in self._sends[one] if not self._is_keyed(next_)}
+        )
 
     def edges_of(self, name: str) -> tuple[Edge, ...]:
         """All edges into and out of a node."""
@@ -202,7 +205,20 @@ class Estimate:
         return self.around.partitions.get(name, self.around.settings[name].parallelism)
 
     def _buffers(self, producer: str, reader: str) -> int:
-        return self._partitions(producer) * self._partitions(reader)
+        return self._partitions(producer) * (self._partitions(reader) if self._is_keyed(reader) else 1)
+
+    def _is_keyed(self, name: str) -> bool:
+        return self.nodes[name].keyed
+
+    def _leaves(self, producer: str, reader: str) -> float:
+        """How irregular records come from a slot, where 1 is at random: as the slot is done with them (Marshall).
+
+        Of what is spread by key each partition gets a part, which is at random again.
+        """
+        if self._is_keyed(reader):
+            return 1.0
+        load = min(1.0, self.busy(producer).cpu / self.around.settings[producer].parallelism)
+        return 1 + load**2 * (self.around.variability.get(producer, _RANDOM).service - 1)
 
     @property
     def slowdown(self) -> float:
@@ -341,7 +357,7 @@ class Estimate:
                 frame = self.filling(output, name)
                 rate = self._rate(output) / slots / frame.records
                 sources = self._buffers(producer, name) / slots
-                streams.append(Stream(rate / sources, frame.rhythm, sources))
+                streams.append(Stream(rate / sources, frame.rhythm * self._leaves(producer, name), sources))
         return streams
 
     def _bulks(self, group: Iterable[str]) -> Moments:

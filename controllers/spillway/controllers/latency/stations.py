@@ -27,6 +27,7 @@ class Station:
     Attributes:
         name: the node.
         slots: whether it has slots; a topic that others write has none.
+        keyed: whether it reads by key.
         rate: R_in.
         cpu: c_cpu, at the speed of the slot.
         fetch: c_fetch.
@@ -43,6 +44,7 @@ class Station:
 
     name: str
     slots: bool
+    keyed: bool
     rate: float
     cpu: float
     fetch: float
@@ -84,6 +86,7 @@ def _station(flow: Flow, node: Node, rate: float, before: Mapping[str, Station],
     return Station(
         name=node.name,
         slots=not node.is_topic,
+        keyed=node.keyed,
         rate=rate,
         cpu=_float(node.cpu) / speed,
         fetch=_float(node.fetch) / speed if any(framed.values()) else 0.0,

@@ -303,7 +303,8 @@ class Draft:
 
     def _rate(self, output: str, reader: str) -> float:
         producer = self.flow.owners[output].name
-        return self.nodes[producer].rates[output] / (self._partitions(producer) * self._partitions(reader))
+        to = self._partitions(reader) if self.nodes[reader].keyed else 1
+        return self.nodes[producer].rates[output] / (self._partitions(producer) * to)
 
     def _partitions(self, name: str) -> int:
         return self.limits.get(name, self.settings[name].parallelism)

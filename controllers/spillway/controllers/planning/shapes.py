@@ -63,7 +63,7 @@ class Operators:
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        self.flow = with_topics(problem.flow, problem.topics)
+        self.flow = Flow(self._node(node) for node in problem.flow.nodes)
         self.stations = stations.of(self.flow, problem.workload, problem.slot)
         self.share = 1 - problem.headroom
         self.names = tuple(node.name for node in self.flow.nodes if node.name not in problem.topics)
@@ -76,6 +76,13 @@ class Operators:
     def traits(self, name: str) -> Traits:
         """Of one operator."""
         return self.problem.traits.get(name, _DEFAULT)
+
+    def _node(self, node: Node) -> Node:
+        """The user's topics cost nothing and send no frames; who reads by key stands in the traits."""
+        if node.name in self.problem.topics:
+            outputs = tuple(dataclasses.replace(output, emit=0.0, framed=False) for output in node.outputs)
+            return Node(node.name, node.inputs, 0.0, 0.0, outputs)
+        return dataclasses.replace(node, keyed=self.traits(node.name).keyed)
 
     def paradigms(self, name: str) -> tuple[Paradigm, ...]:
         """Those that an operator may run in, record first; none when it is pinned to what is not possible."""
@@ -96,7 +103,8 @@ class Operators:
 
         Several topics that are read as one stream have their partitions side by side; when they are read by key, the
         same key has to be in the same partition of each, so the topic with the fewest decides. What comes over our
-        own edges has as many partitions as are needed, but does not help a slot to a share of the topics.
+        own edges has as many partitions as are needed, but does not help a slot to a share of the topics; without a
+        key it comes in as many as whoever sends it reads.
         """
         known = self.problem.partitions
         if node.is_source:
@@ -105,7 +113,11 @@ class Operators:
         counts = [known[name] for name in read if name in known]
         if self.traits(node.name).keyed:
             return min(counts, default=None)
-        return sum(counts) if counts and len(counts) == len(read) else None
+        if read:
+            return sum(counts) if len(counts) == len(read) else None
+        before = [self._limit(self.flow.owners[name]) for name in node.inputs]
+        known_before = [limit for limit in before if limit is not None]
+        return max(known_before) if known_before and len(known_before) == len(before) else None
 
     def limit(self, head: str) -> int | None:
         """How many slots a segment can have; None when nothing limits it."""
@@ -173,16 +185,6 @@ class Operators:
 def least(need: float) -> float:
     """The next whole number of slots, at least 1; ties are decided without rounding, when a plan is checked."""
     return max(1.0, float(math.ceil(need * (1 - SLACK)))) if math.isfinite(need) else math.inf
-
-
-def with_topics(flow: Flow, topics: frozenset[str]) -> Flow:
-    """The user's topics as nodes that cost nothing and send no frames."""
-    return Flow(_topic(node) if node.name in topics else node for node in flow.nodes)
-
-
-def _topic(node: Node) -> Node:
-    outputs = tuple(dataclasses.replace(output, emit=0.0, framed=False) for output in node.outputs)
-    return Node(node.name, node.inputs, 0.0, 0.0, outputs)
 
 
 def candidates(operators: Operators) -> list[tuple[Bound, Shape]]:

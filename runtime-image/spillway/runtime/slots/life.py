@@ -38,7 +38,7 @@ from spillway.runtime.slots.lanes import Lanes
 from spillway.runtime.slots.library import Library, policy
 from spillway.runtime.slots.lookout import Lookout
 from spillway.runtime.slots.outputs import Outputs
-from spillway.runtime.slots.pace import Pace
+from spillway.runtime.slots.pace import Pace, Stopwatch
 from spillway.runtime.slots.parting import Parting
 from spillway.runtime.slots.place import Made, Place
 from spillway.runtime.slots.preparing import Preparer, Want
@@ -96,7 +96,7 @@ class Life:
         self._storing = Storing(Committer(access, identity(self.names.prefix, *self.machine.me), batch))
         failpoints.reached("initialised")
         self.readers = Readers(access, f"{self.names.prefix}slots")
-        self._pace = Pace()
+        self._pace, self._turn = Pace(), Stopwatch()
         bound = spec.latency.bound.seconds * 1000
         self._lanes = Lanes(self.readers, bound)
         self._preparer = Preparer(access, self.names, library, outputs, keeping.of(settings))
@@ -124,8 +124,8 @@ class Life:
         """Once around."""
         room = self.emitter.has_room()
         found = self._lanes.poll(self._patience(), self._pace.most, self._pace.room) if room else {}
-        began, cpu = time.perf_counter(), time.thread_time()
         if found:
+            self._turn.begin()
             self.times.begin()
             failpoints.reached("polled")
         worked: dict[Place, None] = {}
@@ -141,9 +141,9 @@ class Life:
         self._send(worked)
         if found:
             failpoints.reached("sent")
-            took = time.perf_counter() - began
+            took, own = self._turn.read()
             self.busy += took
-            self._pace.took(self._lanes.came, self._lanes.weight, took, time.thread_time() - cpu)
+            self._pace.took(self._lanes.came, self._lanes.weight, own)
         self.emitter.serve()
         self._hear()
         self._look()
@@ -490,6 +490,7 @@ class Life:
     def close(self) -> None:
         """End threads and clients; what is not sent is thrown away."""
         self.emitter.abandon()
+        self._turn.close()
         self._preparer.close()
         self._lookout.close()
         self._marking.close()
