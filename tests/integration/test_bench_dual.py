@@ -16,8 +16,6 @@ from spillway.bench.record import logs, systems
 from spillway.bench.workloads import words
 from spillway.local.broker import Broker
 
-RECORDS = 2_000
-
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -39,7 +37,7 @@ def test_a_full_topic_is_worked_off_and_what_is_missing_would_be_found(
 
     judged = judging.judged
     monkeypatch.setattr(judging, "judged", noted)
-    run = courses.drained(Maker(engines.R, words.WORDS), broker.bootstrap, RECORDS)
+    run = courses.drained(Maker(engines.R, words.WORDS), broker.bootstrap, 1.0)
 
     assert not run.problem
     assert run.judged.lost == run.judged.wrong == 0

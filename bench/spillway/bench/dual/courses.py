@@ -33,7 +33,9 @@ from spillway.model.errors import SpillwayError
 from spillway.model.operators import Paradigm
 
 WARM_RATE, WARM = 400.0, 5.0  # messages per second, and seconds: some shadow batches need that many to be tried on
-FILLED = 20_000  # messages that a system has had before the full topic: twice what one batch of the first ones takes
+FILLED = 20_000  # messages of a full topic at least: twice what one batch of the first ones takes
+MOST = 3_000_000  # at most
+REHEARSED = 0.25  # of the time that is asked for, if those of `FILLED` are done sooner
 LOOK = 0.2  # seconds between two looks
 QUIET = 1.0  # seconds without a new result, after which it is worth to read what there is
 PATIENCE = 180.0  # seconds for the last result
@@ -111,9 +113,7 @@ class Run:
     @property
     def cpu(self) -> float:
         """Seconds of processor time from the beginning to the last result."""
-        end = max((look.out for look in self.looks), default=0)
-        last = next((look for look in self.looks if look.out >= end), None)
-        return last.cpu - self.looks[0].cpu if last is not None else math.nan
+        return _ended(self.looks).cpu - self.looks[0].cpu if self.looks else math.nan
 
     @property
     def late(self) -> Floats:
@@ -172,30 +172,58 @@ class Run:
         }
 
 
-def drained(maker: Maker, bootstrap: str, records: int, beside: Mapping[str, int] = NOBODY) -> Run:
-    """Work through full topics; `beside` are processes whose processor time is told too."""
+def drained(maker: Maker, bootstrap: str, seconds: float, beside: Mapping[str, int] = NOBODY) -> Run:
+    """Work for about so many seconds through topics that are full; `beside` are processes whose cpu is told too.
+
+    How much each system gets is what it can do in that time, as it has shown before: the same for all would be a second
+    and a half for one, and three minutes for another.
+    """
     work = maker.work
     with maker.started(bootstrap) as subject, Feeder() as feeder:
         warm = warmed(subject, bootstrap, work, feeder)
-        count = warm.count + FILLED
         tail = Tail(bootstrap, subject.output, work)
-        start = math.ceil(warm.dues()[-1])  # before that they would be late, where a table forgets
-        # Once as what follows: what is compiled or loaded only when much waits is there then.
-        _filled(subject, bootstrap, feeder, work, (warm.count, FILLED, start))
-        times = np.concatenate([warm.dues(), start + np.arange(FILLED) / 1000])
-        _until(subject, tail, _total(work, times), [])
-        engines.until_prepared(subject)
-        _calm(subject)
-        begins, before = start + FILLED / 1000, used({**subject.parts, **beside})
-        begin = _filled(subject, bootstrap, feeder, work, (count, records, begins))
-        looks = [_looked(subject, tail, begin)]
-        times = np.concatenate([times, begins + np.arange(records) / 1000])
-        _until(subject, tail, _total(work, times), looks)
+        full = _Full(subject, bootstrap, work, feeder, tail, warm.dues())
+        # As what follows: what is compiled or loaded only when much waits is there then. Twice, if once is soon done.
+        rate = full.rehearsed(FILLED)
+        if rate * seconds * REHEARSED > FILLED:
+            rate = full.rehearsed(min(MOST, round(rate * seconds * REHEARSED)))
+        before, known = used({**subject.parts, **beside}), len(full.times)
+        records = max(FILLED, min(MOST, round(rate * seconds)))
+        begin, looks = full.worked(records)
         took = _since(before, {**subject.parts, **beside})
         # What was there before was told before; all of the rest was there at once.
-        dues = np.concatenate([np.full(count, 0.0), np.full(records, begin)])
-        judged = _judged(tail, work, times, dues, begin)
+        dues = np.concatenate([np.full(known, 0.0), np.full(records, begin)])
+        judged = _judged(tail, work, full.times, dues, begin)
         return Run(maker.name, work.name, judged, looks, None, begin, records, None, subject.news(), used=took)
+
+
+class _Full:
+    """A system that works through what is in its topics already, again and again."""
+
+    def __init__(self, subject: Engine, bootstrap: str, work: Work, feeder: Feeder, tail: Tail, times: Floats) -> None:
+        """`times` of the messages that it has had."""
+        self._subject, self._bootstrap, self._work = subject, bootstrap, work
+        self._feeder, self._tail = feeder, tail
+        self.times = times
+        self._next = float(math.ceil(times[-1]))  # before that they would be late, where a table forgets
+
+    def worked(self, records: int) -> tuple[float, list[Look]]:
+        """Fill in so many, and wait until all is told: when they could be read, and what was seen from then on."""
+        begin = _filled(
+            self._subject, self._bootstrap, self._feeder, self._work, (len(self.times), records, self._next)
+        )
+        looks = [_looked(self._subject, self._tail, begin)]
+        self.times = np.concatenate([self.times, self._next + np.arange(records) / 1000])
+        self._next += records / 1000
+        _until(self._subject, self._tail, _total(self._work, self.times), looks)
+        return begin, looks
+
+    def rehearsed(self, records: int) -> float:
+        """The same for nothing but to know how many it does in a second."""
+        begin, looks = self.worked(records)
+        engines.until_prepared(self._subject)
+        _calm(self._subject)
+        return records / (_ended(looks).at - begin)
 
 
 def paced(
@@ -299,6 +327,11 @@ def _filled(subject: Engine, bootstrap: str, feeder: Feeder, work: Work, what: t
 def _since(before: Mapping[str, float], parts: Mapping[str, int]) -> dict[str, float]:
     """Processor time since then, by part."""
     return {name: seconds - before[name] for name, seconds in used(parts).items()}
+
+
+def _ended(looks: Sequence[Look]) -> Look:
+    """The first look at all that has come out."""
+    return max(looks, key=lambda look: look.out)
 
 
 def _calm(subject: Engine) -> None:

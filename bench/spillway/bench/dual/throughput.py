@@ -51,7 +51,7 @@ def measured(
     makers = {name: Maker(name, work) for name in engines.there(SYSTEMS, work, done)}
 
     def course(maker: Maker, bootstrap: str) -> Run:
-        return courses.drained(maker, bootstrap, int(work.dear * seconds))
+        return courses.drained(maker, bootstrap, seconds)
 
     return turns.measured("throughput", makers, course, (), rounds, done, keeper)
 

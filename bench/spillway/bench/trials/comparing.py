@@ -70,7 +70,7 @@ def compared(
 
     def course(maker: Maker, bootstrap: str) -> Run:
         if given is None:
-            return courses.drained(maker, bootstrap, int(work.dear * seconds))
+            return courses.drained(maker, bootstrap, seconds)
         return courses.paced(maker, bootstrap, phases, settle=SETTLE * given.seconds)
 
     first = names[0]

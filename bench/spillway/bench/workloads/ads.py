@@ -77,4 +77,4 @@ def _views(keys: Keys) -> tuple[Numbers, Numbers]:
     return np.array(places, np.int64), np.array(campaigns, np.int64)
 
 
-YSB = Ads("ads", "YSB", jobs.YSB, "views", ("events",), dear=30_000)
+YSB = Ads("ads", "YSB", jobs.YSB, "views", ("events",))

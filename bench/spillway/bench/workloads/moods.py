@@ -80,5 +80,4 @@ MOODS = Moods(
     "scored",
     ("posts",),
     python=True,
-    dear=15_000,
 )

@@ -121,5 +121,4 @@ TOLLS = Tolls(
     "parse",
     ("spout",),
     python=True,
-    dear=8_000,
 )

@@ -117,10 +117,6 @@ def _cut(*operators: str) -> dict[str, Sequence[str]]:
 
 
 _TWO = _cut("words", "counts")
-WORDS = Words("lines", "word count", Case(_WORDS, "lines", _TWO), "words", ("lines",), dear=6_000)
-SPLIT = Words(
-    "split", "word count, a function splits", Case(_SPLIT, "lines", _TWO), "words", ("lines",), python=True, dear=5_000
-)
-GREP = Grep(
-    "grep", "grep", Case(_GREP, "lines", _cut("matches")), "matches", ("lines",), counts=False, keyed=False, dear=60_000
-)
+WORDS = Words("lines", "word count", Case(_WORDS, "lines", _TWO), "words", ("lines",))
+SPLIT = Words("split", "word count, a function splits", Case(_SPLIT, "lines", _TWO), "words", ("lines",), python=True)
+GREP = Grep("grep", "grep", Case(_GREP, "lines", _cut("matches")), "matches", ("lines",), counts=False, keyed=False)

@@ -75,7 +75,6 @@ class Work(abc.ABC):
         counts: whether a result says how often its key has come; else it is one of the times that it comes.
         keyed: whether keys may be drawn otherwise than as it is known.
         keys: how they are drawn.
-        dear: about so many messages can be done in a second, record by record on two cores.
     """
 
     name: str
@@ -87,7 +86,6 @@ class Work(abc.ABC):
     counts: bool = True
     keyed: bool = True
     keys: Keys = Keys.USUAL
-    dear: int = 20_000
 
     @abc.abstractmethod
     def message(self, number: int, due: float) -> tuple[int, bytes]:
