@@ -35,7 +35,10 @@ from spillway.model.operators import Paradigm
 WARM_RATE, WARM = 400.0, 5.0  # messages per second, and seconds: some shadow batches need that many to be tried on
 FILLED = 20_000  # messages of a full topic at least: twice what one batch of the first ones takes
 MOST = 3_000_000  # at most
-REHEARSED = 0.25  # of the time that is asked for, if those of `FILLED` are done sooner
+REHEARSED = (
+    0.2  # of the time that is asked for: who is done sooner rehearses with more, for it may not have switched yet
+)
+MORE = 4  # times as many
 LOOK = 0.2  # seconds between two looks
 QUIET = 1.0  # seconds without a new result, after which it is worth to read what there is
 PATIENCE = 180.0  # seconds for the last result
@@ -183,10 +186,10 @@ def drained(maker: Maker, bootstrap: str, seconds: float, beside: Mapping[str, i
         warm = warmed(subject, bootstrap, work, feeder)
         tail = Tail(bootstrap, subject.output, work)
         full = _Full(subject, bootstrap, work, feeder, tail, warm.dues())
-        # As what follows: what is compiled or loaded only when much waits is there then. Twice, if once is soon done.
-        rate = full.rehearsed(FILLED)
-        if rate * seconds * REHEARSED > FILLED:
-            rate = full.rehearsed(min(MOST, round(rate * seconds * REHEARSED)))
+        # As what follows: what is compiled or loaded only when much waits is there then. More, until it takes a while.
+        records = FILLED
+        while (rate := full.rehearsed(records)) * seconds * REHEARSED > records and records < MOST:
+            records = min(MOST, MORE * records)
         before, known = used({**subject.parts, **beside}), len(full.times)
         records = max(FILLED, min(MOST, round(rate * seconds)))
         begin, looks = full.worked(records)
