@@ -35,9 +35,8 @@ from spillway.model.operators import Paradigm
 WARM_RATE, WARM = 400.0, 5.0  # messages per second, and seconds: some shadow batches need that many to be tried on
 FILLED = 20_000  # messages of a full topic at least: twice what one batch of the first ones takes
 MOST = 3_000_000  # at most
-REHEARSED = (
-    0.2  # of the time that is asked for: who is done sooner rehearses with more, for it may not have switched yet
-)
+# Of the time that is asked for. Who is done sooner rehearses with more: one that switches has not done so before.
+REHEARSED = 0.5
 MORE = 4  # times as many
 LOOK = 0.2  # seconds between two looks
 QUIET = 1.0  # seconds without a new result, after which it is worth to read what there is
