@@ -35,9 +35,7 @@ from spillway.model.operators import Paradigm
 WARM_RATE, WARM = 400.0, 5.0  # messages per second, and seconds: some shadow batches need that many to be tried on
 FILLED = 20_000  # messages of a full topic at least: twice what one batch of the first ones takes
 MOST = 3_000_000  # at most
-# Of the time that is asked for. Who is done sooner rehearses with more: one that switches has not done so before.
-REHEARSED = 0.5
-MORE = 4  # times as many
+FASTER = 1.25  # times as many a second: by so much a system can still be better than it was, before it counts
 LOOK = 0.2  # seconds between two looks
 QUIET = 1.0  # seconds without a new result, after which it is worth to read what there is
 PATIENCE = 180.0  # seconds for the last result
@@ -185,14 +183,18 @@ def drained(maker: Maker, bootstrap: str, seconds: float, beside: Mapping[str, i
         warm = warmed(subject, bootstrap, work, feeder)
         tail = Tail(bootstrap, subject.output, work)
         full = _Full(subject, bootstrap, work, feeder, tail, warm.dues())
-        # As what follows: what is compiled or loaded only when much waits is there then. More, until it takes a while.
-        records = FILLED
-        while (rate := full.rehearsed(records)) * seconds * REHEARSED > records and records < MOST:
-            records = min(MOST, MORE * records)
-        before, known = used({**subject.parts, **beside}), len(full.times)
-        records = max(FILLED, min(MOST, round(rate * seconds)))
-        begin, looks = full.worked(records)
-        took = _since(before, {**subject.parts, **beside})
+        # As what follows: what is compiled or loaded only when much waits is there then. Again, with as much as it has
+        # shown to be able to do, until it is no faster than the last time.
+        rate = _rate(FILLED, *full.worked(FILLED))
+        while True:
+            full.rest()
+            before, known = used({**subject.parts, **beside}), len(full.times)
+            records = max(FILLED, min(MOST, round(rate * seconds)))
+            begin, looks = full.worked(records)
+            took = _since(before, {**subject.parts, **beside})
+            rate, last = _rate(records, begin, looks), rate
+            if rate <= FASTER * last:
+                break
         # What was there before was told before; all of the rest was there at once.
         dues = np.concatenate([np.full(known, 0.0), np.full(records, begin)])
         judged = _judged(tail, work, full.times, dues, begin)
@@ -220,12 +222,10 @@ class _Full:
         _until(self._subject, self._tail, _total(self._work, self.times), looks)
         return begin, looks
 
-    def rehearsed(self, records: int) -> float:
-        """The same for nothing but to know how many it does in a second."""
-        begin, looks = self.worked(records)
+    def rest(self) -> None:
+        """Wait until it is as it was before."""
         engines.until_prepared(self._subject)
         _calm(self._subject)
-        return records / (_ended(looks).at - begin)
 
 
 def paced(
@@ -334,6 +334,12 @@ def _since(before: Mapping[str, float], parts: Mapping[str, int]) -> dict[str, f
 def _ended(looks: Sequence[Look]) -> Look:
     """The first look at all that has come out."""
     return max(looks, key=lambda look: look.out)
+
+
+def _rate(records: int, begin: float, looks: Sequence[Look]) -> float:
+    """How many of so many it did in a second; none if nothing came out."""
+    took = _ended(looks).at - begin
+    return records / took if took > 0 else 0.0
 
 
 def _calm(subject: Engine) -> None:
