@@ -34,7 +34,9 @@ from spillway.model.operators import Paradigm
 
 WARM_RATE, WARM = 400.0, 5.0  # messages per second, and seconds: some shadow batches need that many to be tried on
 FILLED = 20_000  # messages of a full topic at least: twice what one batch of the first ones takes
-MOST = 3_000_000  # at most
+# All that a system has in a run, of which it never gets more than half of what is left. Each message is of another
+# millisecond, and brokers refuse what is of more than an hour ahead.
+MOST = 3_400_000
 FASTER = 1.25  # times as many a second: by so much a system can still be better than it was, before it counts
 LOOK = 0.2  # seconds between two looks
 QUIET = 1.0  # seconds without a new result, after which it is worth to read what there is
@@ -189,7 +191,7 @@ def drained(maker: Maker, bootstrap: str, seconds: float, beside: Mapping[str, i
         while True:
             full.rest()
             before, known = used({**subject.parts, **beside}), len(full.times)
-            records = max(FILLED, min(MOST, round(rate * seconds)))
+            records = max(FILLED, min((MOST - known) // 2, round(rate * seconds)))
             begin, looks = full.worked(records)
             took = _since(before, {**subject.parts, **beside})
             rate, last = _rate(records, begin, looks), rate

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from typing import Self
 
-from confluent_kafka import Producer
+from confluent_kafka import KafkaException, Producer
 
 from spillway.bench.dual.loads import Load
 from spillway.bench.record import logs, schedule
@@ -154,6 +154,9 @@ def _sender(
                 client.produce(topics[stream], value, partition=partition, timestamp=at)
             except BufferError:
                 client.poll(0.1)
+            except KafkaException as error:  # its class can't be sent to another process
+                what = f"the broker did not take a message: {error}"
+                raise logs.NotTakenError(what) from None
             else:
                 return
 
