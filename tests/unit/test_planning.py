@@ -73,7 +73,7 @@ def test_a_bound_that_the_frames_of_the_thesis_break_gets_others_on_as_many_slot
 def test_fusing_costs_less_than_separate_slots() -> None:
     plan = plan_of(planner.plan(linear_road(headroom=0.2)))
 
-    assert groups(plan) == [("spout",), ("parse", "agg", "block"), ("mv", "toll")]
+    assert groups(plan) == [("spout",), ("parse", "agg", "block", "mv", "toll")]
     assert plan.slots == 5
 
 

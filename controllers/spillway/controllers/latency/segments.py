@@ -205,7 +205,10 @@ class Estimate:
         return self.around.partitions.get(name, self.around.settings[name].parallelism)
 
     def _buffers(self, producer: str, reader: str) -> int:
-        return self._partitions(producer) * (self._partitions(reader) if self._is_keyed(reader) else 1)
+        before = self._partitions(producer)
+        if self._is_keyed(reader):
+            return before * self._partitions(reader)
+        return max(before, self.around.settings[reader].parallelism)  # each slot has a partition of the producer
 
     def _is_keyed(self, name: str) -> bool:
         return self.nodes[name].keyed

@@ -303,8 +303,9 @@ class Draft:
 
     def _rate(self, output: str, reader: str) -> float:
         producer = self.flow.owners[output].name
-        to = self._partitions(reader) if self.nodes[reader].keyed else 1
-        return self.nodes[producer].rates[output] / (self._partitions(producer) * to)
+        before, slots = self._partitions(producer), self.settings[reader].parallelism
+        buffers = before * self._partitions(reader) if self.nodes[reader].keyed else max(before, slots)
+        return self.nodes[producer].rates[output] / buffers
 
     def _partitions(self, name: str) -> int:
         return self.limits.get(name, self.settings[name].parallelism)
