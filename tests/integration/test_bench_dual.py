@@ -21,7 +21,7 @@ from spillway.local.broker import Broker
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody looks at the figures: no more of what doesn't count than has to be there."""
     monkeypatch.setattr(courses, "WARM", 0.5)
-    monkeypatch.setattr(courses, "FILLED", 100)
+    monkeypatch.setattr(courses, "FILLED", 2_000)
 
 
 @pytest.mark.long
