@@ -15,6 +15,7 @@ from spillway.controllers.latency.moments import Moments
 from spillway.controllers.planning import planner
 from spillway.controllers.planning.plan import Plan, Planned, Reason
 from spillway.controllers.planning.problem import Chaining, Problem, Promise, Room, Traits
+from spillway.controllers.planning.shapes import Operators
 from spillway.model.operators import Paradigm
 
 BATCH, RECORD = Paradigm.BATCH, Paradigm.RECORD
@@ -187,6 +188,19 @@ def test_without_a_key_nobody_downstream_has_more_slots_than_the_topic_has_parti
     assert planner.plan(asked()).reason is Reason.NEEDS_PARTITIONS
     plan = plan_of(planner.plan(asked(b=KEYED)))
     assert (plan["a"].parallelism, plan["b"].parallelism) == (2, 4)
+
+
+@pytest.mark.timeout(20)
+def test_ways_that_part_and_meet_again_and_again_are_looked_at_once() -> None:
+    # 2^40 ways from the topic to the end.
+    nodes, last = [Node.operator("t", [], Costs(record_size=100))], "t"
+    for level in range(40):
+        nodes += [Node.operator(f"{side}{level}", [last], Costs(US)) for side in "ab"]
+        nodes.append(Node.operator(f"z{level}", [f"a{level}", f"b{level}"], Costs(US, selectivity=0.5)))
+        last = f"z{level}"
+    problem = dataclasses.replace(pipe("a"), flow=Flow(nodes), partitions={"t": 3})
+
+    assert Operators(problem).limit(last) == 3
 
 
 def test_too_few_partitions_are_named() -> None:

@@ -71,7 +71,9 @@ class Operators:
         for node in self.flow.nodes:
             if self._may_fuse(node):
                 self.parents[node.name] = self.flow.owners[node.inputs[0]].name
-        self._limits = {name: self._limit(self.flow[name]) for name in self.names}
+        self._limits: dict[str, int | None] = {}
+        for node in self.flow.nodes:  # each after those that it reads
+            self._limits[node.name] = self._limit(node)
 
     def traits(self, name: str) -> Traits:
         """Of one operator."""
@@ -115,7 +117,7 @@ class Operators:
             return min(counts, default=None)
         if read:
             return sum(counts) if len(counts) == len(read) else None
-        before = [self._limit(self.flow.owners[name]) for name in node.inputs]
+        before = [self._limits[self.flow.owners[name].name] for name in node.inputs]
         known_before = [limit for limit in before if limit is not None]
         return max(known_before) if known_before and len(known_before) == len(before) else None
 
