@@ -78,8 +78,14 @@ def _beside_others() -> tuple[float, float]:
             other.wait()
 
 
-def test_where_the_kernel_does_not_tell_a_part_of_the_time_without_a_core_counts(tmp_path: Path) -> None:
-    watch = Stopwatch(str(tmp_path / "missing"))
+@pytest.mark.parametrize("says", [None, "", "0 0 0\n"])
+def test_where_the_kernel_does_not_tell_a_part_of_the_time_without_a_core_counts(
+    tmp_path: Path, says: str | None
+) -> None:
+    path = tmp_path / "schedstat"
+    if says is not None:
+        path.write_text(says)
+    watch = Stopwatch(str(path))
     time.sleep(0.05)
     seconds, own = watch.read()
     watch.close()

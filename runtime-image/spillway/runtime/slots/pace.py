@@ -41,6 +41,9 @@ class Stopwatch:
             self._told = os.open(path, os.O_RDONLY)
         except OSError:
             self._told = -1
+        fields = os.pread(self._told, _FIELDS, 0).split() if self._told >= 0 else []
+        if not fields or not int(fields[0]):  # a kernel that does not count says nothing, or 0 of all
+            self.close()
         self.begin()
 
     def begin(self) -> None:
