@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
 import pytest
 import yaml
 
+from cluster import kind, release
 from cluster.images import TOP
 from jobs import MODEST, Job, word_count
 from loads import Feeder, Results, assert_right, judge
@@ -27,6 +29,17 @@ for number in range(10):
         print(error, flush=True)
         time.sleep(0.5)
 sys.exit(3)
+"""
+# Ends as soon as it does not get out to the API server, by its address.
+SHUT_IN = """
+import os, socket, time
+target = os.environ["KUBERNETES_SERVICE_HOST"], int(os.environ["KUBERNETES_SERVICE_PORT"])
+try:
+    while True:
+        socket.create_connection(target, timeout=2).close()
+        time.sleep(0.2)
+except OSError as error:
+    print(error)
 """
 SECURE = {
     "allowPrivilegeEscalation": False,
@@ -64,6 +77,8 @@ def test_a_job_and_its_executors_work_where_nothing_is_allowed_but_what_the_page
     page = (TOP / "docs" / "how-to" / "install.md").read_text("utf-8")
     (allows,) = re.findall(r"```yaml\n(apiVersion: networking.*?)```", page, flags=re.DOTALL)
     space.apply(_policy("nothing", forbids))
+    _run(space, "shut-in", {}, ["python", "-c", SHUT_IN])
+    until("the policy is enforced", lambda: _pod(space, "shut-in")["status"].get("phase") == "Succeeded", STARTS)
     executors = {"min": 1, "max": 1, "memory": "512Mi", "podTemplate": MODEST}
     job = Job(space, word_count(space, executors=executors))
     assert not came(lambda: job.condition("Ready").get("status") == "True", FORBIDDEN), "it reaches Kafka all the same"
@@ -90,10 +105,10 @@ def _policy(name: str, spec: dict[str, Any]) -> dict[str, Any]:
 
 def _enforced(job: Job) -> bool:
     """Whether a pod that lets nobody in is reached by nobody: what everything else here rests on."""
-    _run(job, "closed", {"e2e": "closed"}, ["python", "-m", "http.server", "8080", "--directory", "/"])
     space = job.space
-    until("it runs", lambda: _pod(job, "closed")["status"].get("phase") == "Running", STARTS)
-    target = f"http://{_address(_pod(job, 'closed'))}:8080/"
+    _run(space, "closed", {"e2e": "closed"}, ["python", "-m", "http.server", "8080", "--directory", "/"])
+    until("it runs", lambda: _pod(space, "closed")["status"].get("phase") == "Running", STARTS)
+    target = f"http://{_address(_pod(space, 'closed'))}:8080/"
     until("it is reached while nothing forbids it", lambda: _reaches(job, "before", {}, target), STARTS)
     spec = {"podSelector": {"matchLabels": {"e2e": "closed"}}, "policyTypes": ["Ingress"]}
     space.apply(_policy("closed", spec))
@@ -102,25 +117,27 @@ def _enforced(job: Job) -> bool:
 
 
 def _reaches(job: Job, name: str, labels: dict[str, str], target: str) -> bool:
-    _run(job, name, labels, ["python", "-c", ASK, target])
+    _run(job.space, name, labels, ["python", "-c", ASK, target])
     phase = until(
         f"pod {name} has ended",
-        lambda: (found := _pod(job, name)["status"].get("phase")) in ("Succeeded", "Failed") and found,
+        lambda: (found := _pod(job.space, name)["status"].get("phase")) in ("Succeeded", "Failed") and found,
         STARTS,
     )
     job.space.kubectl("delete", "pod", name, "--grace-period=0", "--force", "--wait=false")
     return bool(phase == "Succeeded")
 
 
-def _run(job: Job, name: str, labels: dict[str, str], command: list[str]) -> None:
-    image = job.pods("driver")[0]["spec"]["containers"][0]["image"]
+def _run(space: Space, name: str, labels: dict[str, str], command: list[str]) -> None:
+    where = f"--namespace={release.NAMESPACE}"
+    operator = json.loads(kind.kubectl("get", "deployment", release.NAME, where, "--output=json"))
+    image = operator["spec"]["template"]["spec"]["containers"][0]["image"]  # it is there, and has Python
     container = {"name": "main", "image": image, "command": command, "securityContext": SECURE}
     spec = {"restartPolicy": "Never", "automountServiceAccountToken": False, "containers": [container]}
-    job.space.apply({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": labels}, "spec": spec})
+    space.apply({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": labels}, "spec": spec})
 
 
-def _pod(job: Job, name: str) -> dict[str, Any]:
-    found = job.space.get("pods", name)
+def _pod(space: Space, name: str) -> dict[str, Any]:
+    found = space.get("pods", name)
     assert found is not None
     return found
 

@@ -1,10 +1,13 @@
 """What NetworkPolicies forbid, as rules of iptables: for a node whose network takes policies, and enforces none.
 
-    rules(pods, namespaces, policies)     what `iptables-restore --noflush` is given
+    rules(pods, namespaces, policies, network)     what `iptables-restore --noflush` is given
 
 As Kubernetes defines it: a pod that a policy of a direction selects is reached, or reaches others, only as some policy
 of it allows; all others are free. What belongs to a connection that is there goes on. A pod's own node always reaches
 it, because kubelets ask probes.
+
+A pod runs for about a second before the API server tells its address. While a policy selects all pods of a namespace,
+it may be one of them, so an address of the pods' network that nobody is known to have is refused until then.
 """
 
 from __future__ import annotations
@@ -16,13 +19,14 @@ from typing import Any
 Object = Mapping[str, Any]
 
 CHAIN = "E2E-POLICIES"
+STRANGERS = f"{CHAIN}-STRANGERS"
 INGRESS, EGRESS = "Ingress", "Egress"
 _ALLOWED, _REFUSED = "-j RETURN", "-j REJECT"
 _NOBODY = ("Succeeded", "Failed")
 
 
-def rules(pods: Iterable[Object], namespaces: Iterable[Object], policies: Iterable[Object]) -> str:
-    """All of them; a chain for each pod and direction that something selects."""
+def rules(pods: Iterable[Object], namespaces: Iterable[Object], policies: Iterable[Object], network: str) -> str:
+    """All of them; a chain for each pod and direction that something selects, and one for addresses nobody has yet."""
     there = [pod for pod in pods if _has_address(pod)]
     labels = {one["metadata"]["name"]: one["metadata"].get("labels", {}) for one in namespaces}
     known, chains, jumps = _World(there, labels), list[str](), list[str]()
@@ -35,7 +39,12 @@ def rules(pods: Iterable[Object], namespaces: Iterable[Object], policies: Iterab
                 jumps.append(f"-A {CHAIN} {option} {_address(pod)} -j {chain}")
                 chains += [f"-A {chain} {rule}" for rule in known.allowed(pod, selecting, direction)]
                 chains.append(f"-A {chain} {_REFUSED}")
-    names = [f":{CHAIN} - [0:0]", *(f":{CHAIN}-{number} - [0:0]" for number in range(len(jumps)))]
+    if any(not policy["spec"].get("podSelector") for policy in given):
+        jumps = [f"-A {CHAIN} {option} {network} -j {STRANGERS}{option}" for option in ("-s", "-d")] + jumps
+        for option in ("-s", "-d"):
+            chains += [f"-A {STRANGERS}{option} {option} {_address(pod)} {_ALLOWED}" for pod in there]
+            chains.append(f"-A {STRANGERS}{option} {_REFUSED}")
+    names = [f":{name} - [0:0]" for name in [CHAIN, *dict.fromkeys(rule.split()[1] for rule in chains)]]
     going_on = f"-A {CHAIN} -m conntrack --ctstate ESTABLISHED,RELATED {_ALLOWED}"
     return "\n".join(["*filter", *names, going_on, *jumps, *chains, "COMMIT", ""])
 

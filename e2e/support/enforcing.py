@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -71,15 +70,15 @@ class Enforcer:
         before = ""
         while True:
             self._changed.wait()
-            if self._over.is_set():
-                return
-            time.sleep(TOGETHER)
+            self._over.wait(TOGETHER)
             self._changed.clear()
+            if self._over.is_set():  # asked after it is cleared: what `end` sets is not overlooked
+                return
             with self._lock:
                 if len(self._known) < len(KINDS):
                     continue
-                known = [self._known[where].values() for where in KINDS]
-            rules = policies.rules(*known)
+                pods, namespaces, given = (self._known[where].values() for where in KINDS)
+            rules = policies.rules(pods, namespaces, given, kind.PODS)
             if rules != before:
                 try:
                     docker.docker(

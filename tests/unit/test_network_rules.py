@@ -10,6 +10,7 @@ import pytest
 from cluster import policies
 
 SERVER = 6443
+NETWORK = "10.0.0.0/16"
 
 
 def pod(name: str, address: str, namespace: str = "jobs", **labels: str) -> dict[str, Any]:
@@ -38,7 +39,7 @@ def reaches(
 ) -> bool:
     """As iptables reads the rules, for the first packet of a connection over TCP."""
     chains: dict[str, list[str]] = {}
-    for line in policies.rules(pods, NAMESPACES, given).splitlines():
+    for line in policies.rules(pods, NAMESPACES, given, NETWORK).splitlines():
         if line.startswith("-A "):
             _, chain, rule = line.split(" ", 2)
             chains.setdefault(chain, []).append(rule)
@@ -143,9 +144,29 @@ def test_blocks_have_holes() -> None:
 
 
 def test_pods_without_an_address_of_their_own_are_left_out() -> None:
-    ended, hosts = pod("d", "10.0.0.4"), pod("e", "172.18.0.2")
+    ended, hosts = pod("d", "10.0.0.4", app="d"), pod("e", "172.18.0.2", app="d")
     ended["status"]["phase"], hosts["spec"]["hostNetwork"] = "Failed", True
-    closed = policy({}, ingress=[])
+    closed = policy({"matchLabels": {"app": "d"}}, ingress=[])
 
     assert reaches("10.0.0.1", "10.0.0.4", 80, closed, pods=(A, ended, hosts))
     assert reaches("10.0.0.1", "172.18.0.2", SERVER, closed, pods=(A, ended, hosts))
+
+
+def test_a_pod_that_nobody_has_heard_of_is_refused_while_it_may_be_one_of_those_who_are() -> None:
+    everybody, some = policy({}, egress=[]), policy({"matchLabels": {"app": "a"}}, egress=[])
+
+    assert not reaches("10.0.0.9", "172.18.0.2", SERVER, everybody)
+    assert not reaches("10.0.0.3", "10.0.0.9", 80, everybody)
+    assert reaches("10.0.0.3", "172.18.0.2", SERVER, everybody), "of another namespace, and known"
+    assert reaches("172.18.0.1", "10.0.0.3", 80, everybody)
+    assert reaches("10.0.0.9", "172.18.0.2", SERVER, some), "what it is then holds as soon as it is known"
+
+
+def test_every_chain_that_is_gone_to_is_made() -> None:
+    made, gone = set[str](), set[str]()
+    for line in policies.rules(PODS, NAMESPACES, [policy({}, ingress=[], egress=[])], NETWORK).splitlines():
+        if line.startswith(":"):
+            made.add(line[1:].split()[0])
+        elif line.startswith("-A "):
+            gone |= {line.split()[1], line.split()[-1]} - {"RETURN", "REJECT"}
+    assert gone == made
