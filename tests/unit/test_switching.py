@@ -103,8 +103,16 @@ def test_batches_that_would_not_help_are_refused(m: Measurement, of_node: dict[s
     assert found.history.last is None
 
 
+def test_without_room_to_grow_batches_that_fall_behind_less_are_better_than_none() -> None:
+    slow = {"views": measurement(4000, 9000, p_o=4000)}
+    assert decide(Observation((node(),), slow, can_grow=True), POLICY, History(), NOON).action is Action.REFUSE
+    found = decide(Observation((node(),), slow, can_grow=False), POLICY, History(), NOON)
+    assert found.action is Action.TO_BATCH
+    assert "not only scaling out: no more workers may be had" in str(found)
+
+
 def test_without_room_to_grow_a_refusal_names_shedding() -> None:
-    slow = measurement(4000, 9000, p_o=4000)
+    slow = measurement(4000, 9000, p_o=1000)
     found = decide(Observation((node(),), {"views": slow}, can_grow=False), POLICY, History(), NOON)
     assert found.instead is Instead.SHED
     assert "shed, or raise workers.max" in found.sentence

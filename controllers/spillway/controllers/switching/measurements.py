@@ -81,7 +81,8 @@ class Node:
 class Observation:
     """All operators, each after what it reads, and what was measured at heads of segments.
 
-    `can_grow` is whether more workers may be asked for: where batches are refused, it tells scaling out from shedding.
+    `can_grow` is whether more workers may be asked for: batches that don't keep up are refused for them, and where any
+    are refused, it tells scaling out from shedding.
     """
 
     nodes: tuple[Node, ...]

@@ -7,8 +7,9 @@ An operator with a queue, record by record; the first that answers wins:
 3. Batches are forbidden for it: refuse.
 4. P_O is not known: refuse.
 5. P_O is not above P_D by `GAIN`: refuse.
-6. P_O is not above V: refuse.
-7. Else its range goes to batches.
+6. P_O is not above V, and more workers may be had, who would do more than batches: refuse.
+7. Else its range goes to batches. Where neither keeps up and no workers may be had, it is the better of two that fall
+   behind: what waits is done sooner, and less of it has to be shed.
 
 A range in batches comes back when each of its queues, for `CALM` without a break (more after a relapse: `pause`):
 
@@ -55,6 +56,8 @@ LONGEST = datetime.timedelta(seconds=120)
 PAYBACK = 3.0
 
 _COSTS_OF_WAITING = "its latency grows with the queue"
+_NEEDS_SECONDS = "new workers need seconds to start, and the queue grows meanwhile"
+_NO_MORE = "no more workers may be had"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -134,7 +137,7 @@ def _to_batch(observation: Observation, case: _Case, beyond: bool) -> Verdict:
         why = f"{queue}, and its rate stepped up to {case.burst.rate:.0f}/s, beyond its {m.record_capacity:.0f}/s"
     lost = (
         Alternative("record by record", f"{by_record} for a record that arrives now, and {by_batch} in batches"),
-        Alternative("only scaling out", "new workers need seconds to start, and the queue grows meanwhile"),
+        Alternative("only scaling out", _NEEDS_SECONDS if observation.can_grow else _NO_MORE),
     )
     parts = "".join(f"; {observation[one].part}" for one in operators if observation[one].part)
     return Verdict(
@@ -158,7 +161,7 @@ def _refusal(observation: Observation, case: _Case) -> Verdict | None:
     elif p_o <= m.record_capacity * GAIN:
         why = f"they do {p_o:.0f}/s, no more than {GAIN} times the {m.record_capacity:.0f}/s record by record"
         reason = Reason.BATCHES_NO_FASTER
-    elif p_o <= v:
+    elif p_o <= v and observation.can_grow:
         reason, why = Reason.BATCHES_TOO_SLOW, f"they do {p_o:.0f}/s, and {v:.0f}/s arrive"
     else:
         return None
@@ -166,7 +169,7 @@ def _refusal(observation: Observation, case: _Case) -> Verdict | None:
     instead, what = (
         (Instead.SCALE_OUT, f"scale out {times}")
         if observation.can_grow
-        else (Instead.SHED, "no more workers may be had; shed, or raise workers.max")
+        else (Instead.SHED, f"{_NO_MORE}; shed, or raise workers.max")
     )
     part = f"; {observation[name].part}" if observation[name].part else ""
     sentence = f"refused: batches for `{name}`, {why}{part}; {what}"

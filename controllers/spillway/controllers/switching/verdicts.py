@@ -42,7 +42,10 @@ class Reason(explain.Reasons):
         "BatchesNoFaster",
         "Batches are not faster by more than the error of measurement.",
     )
-    BATCHES_TOO_SLOW = "BatchesTooSlow", "Batches are faster, but even they can't keep up with the arrival rate."
+    BATCHES_TOO_SLOW = (
+        "BatchesTooSlow",
+        "Batches are faster, but can't keep up with the arrival rate either; more workers can.",
+    )
     IN_PROGRESS = "InProgress", "The last switch is still under way."
     INVALID = "Invalid", "What was measured makes no sense, so nothing is switched; the sentence says what is wrong."
     NO_TELEMETRY = "NoTelemetry", "Nothing fresh was measured, so nothing is switched: missing data is no calm."
