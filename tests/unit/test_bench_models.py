@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import itertools
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -11,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from spillway.bench.models import latencies, profiles, ranges, topologies, transfer
+from spillway.bench.models import latencies, plans, profiles, ranges, topologies, transfer
 from spillway.bench.models.latencies import Log, Measured, Setup
+from spillway.bench.models.plans import Climb, Step
 from spillway.bench.models.topologies import Topology
 from spillway.bench.record import transfer as record_transfer
 from spillway.bench.record.figures import Figure, Verdict
@@ -117,6 +119,44 @@ def test_the_model_is_asked_about_queues_and_edges() -> None:
     assert quiet.mean == pytest.approx(0.012, rel=0.02)
     assert busy.mean == pytest.approx(0.012 + 0.006, rel=0.02)  # M/D/1 at a half
     assert two.mean == pytest.approx(0.024 + 0.005, rel=0.02)
+
+
+# P2
+
+
+def climbed(*p99s: float, **of_last: Any) -> Climb:
+    """Steps of 100, 200, … records per second that take so long; the last one is the one that goes on."""
+    told = itertools.chain((Step(p99) for p99 in p99s[:-1]), itertools.repeat(Step(p99s[-1], **of_last)))
+    tried = iter(told)
+    return plans.highest((100.0 * number for number in itertools.count(1)), lambda _: next(tried), lambda _: None)
+
+
+def test_the_highest_rate_is_that_before_one_that_is_tried_in_vain() -> None:
+    assert climbed(0.1, 0.2, 0.6, 0.6) == Climb(200.0)
+    assert climbed(0.1, 0.6, 0.3, 0.5, 0.6) == Climb(300.0), "one bad step may be somebody else"
+    assert climbed(0.6) == Climb(0.0)
+
+
+def test_a_climb_that_is_wrong_or_ends_at_a_late_generator_does_not_count() -> None:
+    assert climbed(0.1, math.inf, problem="0 lost, 1 wrong").problem == "0 lost, 1 wrong"
+    assert climbed(0.1, 0.6, late=True) == Climb(100.0, "the generator was late")
+
+
+def test_what_is_planned_is_judged_against_the_best_rule_of_each_round() -> None:
+    def ratio(planned: float) -> Figure:
+        rules = dict(zip(plans.RULES, (100.0, 200.0, 400.0, 0.0), strict=True))
+        climbs = {name: [Climb(rate)] for name, rate in {plans.PLANNED: planned, **rules}.items()}
+        found = {one.name: one for one in plans.shown("work", climbs)}
+        assert found["P2 work: against the rule in the middle"].value == planned / 150
+        return found["P2 work: planned against the best rule"]
+
+    assert (ratio(500.0).value, ratio(500.0).verdict) == (1.25, Verdict.REACHED)
+    assert ratio(499.0).verdict is Verdict.MISSED
+
+
+def test_a_rule_that_did_not_count_makes_the_ratio_void() -> None:
+    climbs = {name: [Climb(100.0)] for name in (plans.PLANNED, *plans.RULES)} | {"1 s": [Climb(1.0, "1 lost, 1 wrong")]}
+    assert verdicts(plans.shown("work", climbs))["P2 work: planned against the best rule"] is Verdict.VOID
 
 
 # D8

@@ -15,6 +15,7 @@ from spillway.bench.record import reports
 PARTS = {
     "T2": ("transfer", "main", "throughput from source to sink by the cost model, on sizes of frames not fitted", 1.0),
     "P1": ("latencies", "main", "mean and p99 by the latency model, and that bounds are bounds", 12.0),
+    "P2": ("plans", "main", "what is planned against rules of thumb: the rates at which the bound is kept", 6.0),
     "D8": ("ranges", "main", "the chosen switch range against the best one, by selectivity and rate", 1.0),
     "F1": (
         "profiles",
