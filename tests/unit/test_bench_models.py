@@ -139,7 +139,8 @@ def test_the_highest_rate_is_that_before_one_that_is_tried_in_vain() -> None:
 
 def test_a_climb_that_is_wrong_or_ends_at_a_late_generator_does_not_count() -> None:
     assert climbed(0.1, math.inf, problem="0 lost, 1 wrong").problem == "0 lost, 1 wrong"
-    assert climbed(0.1, 0.6, late=True) == Climb(100.0, "the generator was late")
+    assert climbed(0.1, 0.6, late=0.2) == Climb(100.0, "the generator was late")
+    assert climbed(0.1, 0.8, late=0.2) == Climb(100.0), "it would not have been kept either way"
 
 
 def test_what_is_planned_is_judged_against_the_best_rule_of_each_round() -> None:

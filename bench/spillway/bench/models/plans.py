@@ -168,30 +168,36 @@ def climbed(maker: Maker, bootstrap: str, able: float, seconds: float, say: Say)
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Step:
-    """What 99 % of the records of a step took, in seconds; and what was wrong with it."""
+    """What 99 % of the records of a step took, how late 99.9 % were sent at most (seconds), and what was wrong."""
 
     p99: float
+    late: float = 0.0
     problem: str = ""
-    late: bool = False
+
+    @property
+    def kept(self) -> bool:
+        """Whether the bound was."""
+        return self.p99 <= BOUND
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether it would have been, had the generator been in time: how late that is, latencies have in them."""
+        return not self.kept and self.p99 - self.late <= BOUND
 
 
 def highest(rates: Iterator[float], step: Callable[[float], Step], say: Say) -> Climb:
     """The last of these rates before one that is tried in vain."""
     best = 0.0
     for rate in rates:
-        kept, late = False, 0
         for _ in range(TRIES):
             found = step(rate)
             if found.problem:
                 return Climb(best, found.problem)
-            late += found.late
-            say(f"{rate:,.0f}/s: 99 % within {1000 * found.p99:.0f} ms" + (", generator late" if found.late else ""))
-            # A generator that is late can only make it look worse.
-            kept = found.p99 <= BOUND
-            if kept:
+            say(f"{rate:,.0f}/s: 99 % within {1000 * found.p99:.0f} ms, generator late by {1000 * found.late:.1f} ms")
+            if found.kept:
                 break
-        if not kept:
-            return Climb(best, "the generator was late" if late == TRIES else "")
+        else:
+            return Climb(best, "the generator was late" if found.doubtful else "")
         best = rate
     return Climb(best)
 
@@ -210,15 +216,15 @@ class _Steps:
         while not pacing.done():
             self._subject.look()
             time.sleep(courses.LOOK)
-        late = pacing.result().late.is_void
+        late = pacing.result().late.p999
         self._dues = np.concatenate([self._dues, load.dues()])
         found = self._judged()
         if found.wrong:
-            return Step(math.inf, found.problem)
+            return Step(math.inf, late, found.problem)
         if found.lost:  # not yet there: far beyond the bound
-            return Step(math.inf, late=late)
+            return Step(math.inf, late)
         some = found.within(load.start + SETTLED * seconds, load.end)
-        return Step(figures.quantile(some.tolist(), QUANTILE) / 1000, late=late)
+        return Step(figures.quantile(some.tolist(), QUANTILE) / 1000, late)
 
     def _judged(self) -> Judged:
         """All that has come so far, once nothing is missing any more, or the patience is over."""
