@@ -124,23 +124,33 @@ def test_partitions_without_an_owner_get_one_at_once_and_those_that_only_weigh_w
     assert found.reason is Reason.MOVE
     assert [move.partition for move in found.assignment.moves] == [Partition("words", 3)]
 
-    heavy = dict.fromkeys(PARTITIONS, Slot(0, 0))
-    first = tick.decide(_observed(CALM, now, current=heavy), PROBLEM, Policy(), calm.history, now)
-    again = tick.decide(_observed(CALM, now + TICK, current=heavy), PROBLEM, Policy(), first.history, now + TICK)
-    after = now + tick.EVEN
-    due = tick.decide(_observed(CALM, after, current=heavy), PROBLEM, Policy(), again.history, after)
-    assert [bool(made.assignment.moves) for made in (first, again, due)] == [True, False, True]
+    heavy, moved, history = dict.fromkeys(PARTITIONS, Slot(0, 0)), [], calm.history
+    for _ in range(100):
+        made = tick.decide(_observed(CALM, now, current=heavy), PROBLEM, Policy(), history, now)
+        moved += [now] if made.assignment.moves else []
+        history, now = made.history, now + TICK
+    lasting = -(-tick.LASTING // TICK)
+    assert [(at - NOON) // TICK - 10 for at in moved] == [lasting, lasting + tick.EVEN // TICK + lasting]
+
+
+def test_nothing_moves_for_loads_that_are_uneven_while_they_begin() -> None:
+    calm = _run(CALM, 10, History())
+    history, uneven = calm.history, dict.fromkeys(PARTITIONS, Slot(0, 0))
+    for n in range(10, 40):
+        # Half of the time it looks uneven, each time for less than it takes to be sure.
+        now, current = NOON + n * TICK, uneven if n // 10 % 2 else _owned()
+        made = tick.decide(_observed(CALM, now, current=current), PROBLEM, Policy(), history, now)
+        assert not made.assignment.moves
+        history = made.history
 
 
 def test_a_slot_that_joins_after_others_does_not_wait_for_its_share() -> None:
     calm = _run(CALM, 10, History())
     now = NOON + 10 * TICK
-    heavy = dict.fromkeys(PARTITIONS, Slot(0, 0))
-    first = tick.decide(_observed(CALM, now, current=heavy), PROBLEM, Policy(), calm.history, now)
-    owned, later = dict(first.assignment.owners), now + TICK
-    more = dataclasses.replace(_observed(CALM, later, current=owned), owners=assignment.slots(3, 1))
-    found = tick.decide(more, PROBLEM, Policy(), first.history, later)
-    again = tick.decide(more, PROBLEM, Policy(), found.history, later + TICK)
+    first = dataclasses.replace(calm.history, evened=now)
+    more = dataclasses.replace(_observed(CALM, now), owners=assignment.slots(3, 1))
+    found = tick.decide(more, PROBLEM, Policy(), first, now)
+    again = tick.decide(more, PROBLEM, Policy(), found.history, now + TICK)
 
     assert {move.target for move in found.assignment.moves} == {Slot(2, 0)}
     assert not again.assignment.moves or again.history.evened == found.history.evened

@@ -28,6 +28,10 @@ from spillway.model.operators import Paradigm
 # Moves to even out loads; each pauses a partition for some milliseconds. Loads are averages over seconds, so sooner
 # would be to follow noise. Later: a hot partition is left with others for longer.
 EVEN = datetime.timedelta(seconds=10)
+# How long loads have to be uneven before anything moves for it. They are averages over 2 s, and slots report in turn,
+# each 0.25 s: when a load begins or ends, who told of it last looks up to twice as busy as who told before. Shorter:
+# partitions move for that, and stay where they should not be until `EVEN` is over.
+LASTING = datetime.timedelta(seconds=2.5)
 
 
 class Reason(Reasons):
@@ -63,13 +67,15 @@ class Observation:
 class History:
     """What is remembered between ticks.
 
-    `visiting` are operators that went to batches for a burst; `slots` those that there were.
+    `visiting` are operators that went to batches for a burst; `slots` those that there were; `uneven` since when
+    partitions would have moved for the balance.
     """
 
     switching: verdicts.History = dataclasses.field(default_factory=verdicts.History)
     provisioning: provisioning.History = dataclasses.field(default_factory=provisioning.History)
     visiting: frozenset[str] = frozenset()
     evened: datetime.datetime | None = None
+    uneven: datetime.datetime | None = None
     slots: frozenset[Slot] = frozenset()
 
 
@@ -124,9 +130,9 @@ def decide(
         history.provisioning,
         now,
     )
-    assigned, evened = _assignment(observation, history, now)
+    assigned, evened, uneven = _assignment(observation, history, now)
     slots = frozenset(owner.slot for owner in observation.owners)
-    history = History(switch.history, provision.history, visiting, evened, slots)
+    history = History(switch.history, provision.history, visiting, evened, uneven, slots)
     return Decision(_reason(switch, provision, assigned), switch, provision, assigned, history)
 
 
@@ -157,17 +163,29 @@ def _running(
 
 def _assignment(
     observation: Observation, history: History, now: datetime.datetime
-) -> tuple[Assignment, datetime.datetime | None]:
-    """Who owns what; moves only for the balance wait until the last ones are `EVEN` ago, but not for who has joined.
+) -> tuple[Assignment, datetime.datetime | None, datetime.datetime | None]:
+    """Who owns what, when partitions moved for the balance last, and since when they would have.
 
-    Slots of one resize join one after the other: who is a moment later would have nothing to do for ten seconds.
+    They wait until the last ones are `EVEN` ago, and loads have been uneven for as long as `LASTING`; not where a slot
+    has joined. Slots of one resize join one after the other: who is a moment later would have nothing to do for ten
+    seconds.
     """
-    evened = history.evened
-    joined = any(owner.slot not in history.slots for owner in observation.owners)
-    due = joined or evened is None or not datetime.timedelta(0) <= now - evened < EVEN
-    margin = assignment.MARGIN if due else assignment.NEVER
-    found = assignment.decide(observation.loads, observation.owners, observation.current, margin)
-    return found, now if due and found.moves else evened
+    if any(owner.slot not in history.slots for owner in observation.owners):
+        found = _assigned(observation, assignment.MARGIN)
+        return found, now if found.moves else history.evened, None
+    if history.evened is not None and datetime.timedelta(0) <= now - history.evened < EVEN:
+        return _assigned(observation, assignment.NEVER), history.evened, None
+    found = _assigned(observation, assignment.MARGIN)
+    if not any(move.reason is assignment.MoveReason.BALANCE for move in found.moves):
+        return found, now if found.moves else history.evened, None
+    since = history.uneven or now
+    if datetime.timedelta(0) <= now - since < LASTING:
+        return _assigned(observation, assignment.NEVER), history.evened, since
+    return found, now, None
+
+
+def _assigned(observation: Observation, margin: float) -> Assignment:
+    return assignment.decide(observation.loads, observation.owners, observation.current, margin)
 
 
 def _reason(switch: verdicts.Decision, provision: Provision, assigned: Assignment) -> Reason:
