@@ -34,7 +34,7 @@ def test_a_share_below_what_is_wanted_is_missed_and_in_order_none_is_asked() -> 
     shares = {(name, load): [0.5] for load in overload.LOADS for name in overload.CASES}
     found = {one.name: str(one.verdict) for one in overload._figures(shares)}  # noqa: SLF001
 
-    assert found["overload 1.36, mostInTime: in time"] == "missed"
-    assert found["overload 1.36, mostInTime, sums: in time"] == "reached"
-    assert found["overload 1.8, keepOrder: in time"] == "shown"
-    assert found["overload 0.8, mostInTime: in time"] == "reached"
+    assert found["P3 overload 1.36, mostInTime: in time"] == "missed"
+    assert found["P3 overload 1.36, mostInTime, sums: in time"] == "reached"
+    assert found["P3 overload 1.8, keepOrder: in time"] == "shown"
+    assert found["P3 overload 0.8, mostInTime: in time"] == "reached"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import importlib.util
 import json
@@ -15,7 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 import programs
-from spillway.bench.dual import courses, judging, machine, plots, turns
+from spillway.bench.dual import courses, judging, keeping, machine, plots, turns
 from spillway.bench.dual.courses import Run
 from spillway.bench.dual.histograms import Histogram
 from spillway.bench.dual.judging import Judged
@@ -379,6 +380,19 @@ def test_a_report_is_one_page_that_needs_nothing_else(tmp_path: Path) -> None:
     assert "prefers-color-scheme:dark" in page
     assert "SS &lt;1 s&gt;" in page
     assert "cores 2" in page
+
+
+def test_what_a_command_measures_alone_is_kept_for_the_report(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = argparse.Namespace(what="transfer", keep=tmp_path / "one", output="table")
+    with pytest.raises(SystemExit) as ended:
+        keeping.end(asked, [figures.of("T1 frames of 1000 against frames of 1", [19.0], "times", least=20.0)])
+
+    assert ended.value.code == 1
+    assert "missed" in capsys.readouterr().out
+    (line,) = [one for one in wanted.compared(report.read(tmp_path / "one").figures) if one.wanted.id == "T1"]
+    assert line.state is wanted.State.MISSED
 
 
 def test_a_report_says_what_is_reached_missed_void_and_not_measured(tmp_path: Path) -> None:

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import time
-from pathlib import Path
 
-from spillway.bench.dual import machine
-from spillway.bench.dual.keeping import Keeper
+from spillway.bench.dual import keeping
 from spillway.bench.record import reports
 
 # By figure: module, its function, what it measures, and seconds of each measurement unless told otherwise.
@@ -34,16 +31,14 @@ def main() -> None:
     module, function, _, seconds = PARTS[asked.what]
     measure = getattr(importlib.import_module(f"{__package__}.{module}"), function)
     found = measure(asked.seconds or seconds, asked.rounds, reports.say_progress)
-    folder = asked.keep or Path("build/bench") / f"{asked.what}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}"
-    Keeper(folder).closed(asked.what, found, machine.about())
-    reports.end(asked.what, found, asked.output)
+    keeping.end(asked, found)
 
 
 def _parser() -> argparse.ArgumentParser:
     parts = {name: f"{what} ({seconds:g} s each)" for name, (_, _, what, seconds) in PARTS.items()}
     about = "Measure whether the models say what is."
     found = reports.parser(__package__, about, parts, "T2 --rounds 5", "of each measurement, about", ROUNDS)
-    found.add_argument("--keep", type=Path, metavar="DIR", help="of figures and table [build/bench/<what>-<time>]")
+    keeping.option(found)
     return found
 
 

@@ -74,7 +74,7 @@ def main(seconds: float, rounds: int, done: Callable[[str], None]) -> list[Figur
             found[name, load].append(one.in_time)
             late.append(one.lateness)
             done(f"round {number + 1} of {rounds}: {name} at {load}: {one.in_time:.3f} in time, {one.done:.0f}/s")
-    return [figures.of("overload, what a slot does", capacities, "records/s"), *_figures(found), _generator(late)]
+    return [figures.of("P3 overload, what a slot does", capacities, "records/s"), *_figures(found), _generator(late)]
 
 
 def run(bootstrap: str, case: Case, policy: Mapping[str, Any], rate: float, seconds: float) -> Run:
@@ -120,9 +120,9 @@ def _figures(found: Mapping[tuple[str, float], list[float]]) -> list[Figure]:
             least, note = OF_FLUID * fit, f"{note}; of {logs.PARTITIONS} partitions {fit:.3f} fit in"
         else:
             least = OF_FLUID * fluid
-        made.append(figures.of(f"overload {load:g}, {name}: in time", shares, "of all", least=least, note=note))
+        made.append(figures.of(f"P3 overload {load:g}, {name}: in time", shares, "of all", least=least, note=note))
     return made
 
 
 def _generator(late: list[Lateness]) -> Figure:
-    return figures.of("overload, lateness of the generator, p99.9", [one.p999 * 1000 for one in late], "ms")
+    return figures.of("P3 overload, lateness of the generator, p99.9", [one.p999 * 1000 for one in late], "ms")
