@@ -155,6 +155,13 @@ def test_what_is_planned_is_judged_against_the_best_rule_of_each_round() -> None
     assert ratio(499.0).verdict is Verdict.MISSED
 
 
+def test_a_round_in_which_no_rule_keeps_the_bound_has_no_ratio() -> None:
+    rules = {name: [Climb(0.0), Climb(100.0)] for name in plans.RULES}
+    found = {one.name: one for one in plans.shown("work", {plans.PLANNED: [Climb(300.0), Climb(200.0)], **rules})}
+    assert found["P2 work: planned against the best rule"].value == 2.0
+    assert found["P2 work: against the rule in the middle"].value == 2.0
+
+
 def test_a_rule_that_did_not_count_makes_the_ratio_void() -> None:
     climbs = {name: [Climb(100.0)] for name in (plans.PLANNED, *plans.RULES)} | {"1 s": [Climb(1.0, "1 lost, 1 wrong")]}
     assert verdicts(plans.shown("work", climbs))["P2 work: planned against the best rule"] is Verdict.VOID

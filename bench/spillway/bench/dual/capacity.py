@@ -73,11 +73,7 @@ def measured(maker: Maker, bootstrap: str, say: Callable[[str], None]) -> float:
         tail, dues = Tail(bootstrap, subject.output, work), sent.dues()
         while (rate := following(steps)) is not None:
             load = loads.at_rate(time.time() + BEFORE, rate, STEP, len(dues))
-            pacing = feeder.pace(bootstrap, subject.sources, work, load)
-            while not pacing.done():
-                subject.look()
-                time.sleep(courses.LOOK)
-            pacing.result()
+            courses.watched(subject, feeder.pace(bootstrap, subject.sources, work, load))
             dues = np.concatenate([dues, load.dues()])
             tail.read()
             expected = work.expected(dues)

@@ -10,8 +10,9 @@ import dataclasses
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -31,6 +32,8 @@ from spillway.bench.record.systems import EndedError
 from spillway.bench.workloads.work import Floats, Work
 from spillway.model.errors import SpillwayError
 from spillway.model.operators import Paradigm
+
+T = TypeVar("T")
 
 WARM_RATE, WARM = 400.0, 5.0  # messages per second, and seconds: some shadow batches need that many to be tried on
 FILLED = 20_000  # messages of a full topic at least: twice what one batch of the first ones takes
@@ -311,21 +314,21 @@ def said(run: Run) -> str:
 def warmed(subject: Engine, bootstrap: str, work: Work, feeder: Feeder) -> Load:
     """Some messages, evenly, so that everything has run once."""
     load = loads.at_rate(time.time() + START, WARM_RATE, WARM)
-    pacing = feeder.pace(bootstrap, subject.sources, work, load)
-    while not pacing.done():
+    watched(subject, feeder.pace(bootstrap, subject.sources, work, load))
+    return load
+
+
+def watched(subject: Engine, feeding: Future[T]) -> T:
+    """What a feeder tells in the end; meanwhile look whether the system is still there."""
+    while not feeding.done():
         subject.look()
         time.sleep(LOOK)
-    pacing.result()
-    return load
+    return feeding.result()
 
 
 def _filled(subject: Engine, bootstrap: str, feeder: Feeder, work: Work, what: tuple[int, int, float]) -> float:
     """Fill the topics: from which message on, how many, of which time; when they could be read."""
-    filling = feeder.fill(bootstrap, subject.sources, work, *what)
-    while not filling.done():
-        subject.look()
-        time.sleep(LOOK)
-    return filling.result()
+    return watched(subject, feeder.fill(bootstrap, subject.sources, work, *what))
 
 
 def _since(before: Mapping[str, float], parts: Mapping[str, int]) -> dict[str, float]:

@@ -72,6 +72,10 @@ class Maker:
         source = systems.run_name()
         sources = jobs.topics(source, self.work.streams)
         systems.created_sources(bootstrap, *sources)
+        return self.made(bootstrap, source, sources)
+
+    def made(self, bootstrap: str, source: str, sources: Sequence[str]) -> Engine:
+        """On these topics, which it makes of `source` and the names of its streams."""
         if self.name in PARADIGMS:
             return Ours(self.name, self.work, bootstrap, source, sources, self.bound)
         return Program(self.name, self.work.name, bootstrap, sources)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import Self
 
 from spillway.bench.engines.port import Engine
 from spillway.bench.engines.switches import Heard
 from spillway.bench.record import logs
 from spillway.bench.record.deployed import Deployed
-from spillway.bench.record.systems import EndedError
+from spillway.bench.record.systems import EndedError, System
 from spillway.bench.workloads.work import Work
 from spillway.local.driver import Driver, DriverError
 from spillway.model.observation import Observation, StandbyState
@@ -21,28 +22,40 @@ R, B, D = "R", "B", "D"
 PARADIGMS: Mapping[str, Paradigm] = MappingProxyType({R: Paradigm.RECORD, B: Paradigm.BATCH, D: Paradigm.AUTO})
 
 
-class Ours(Engine):
+class Hosted(Engine):
+    """A job of ours whose processes the bench has started."""
+
+    def __init__(self, system: System, sources: Sequence[str]) -> None:
+        self._system = system
+        super().__init__(sources, system.output)
+
+    def __enter__(self) -> Self:
+        self._system.__enter__()
+        try:
+            self._system.settle()
+        except BaseException:
+            self._system.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *told: object) -> None:
+        """End it: what was measured is in the topics."""
+        self._system.__exit__(*told)
+
+    def look(self) -> None:
+        """Raise if one has ended."""
+        self._system.look()
+
+
+class Ours(Hosted):
     """A job at work."""
 
     def __init__(self, name: str, work: Work, bootstrap: str, source: str, sources: Sequence[str], bound: str) -> None:
         """Topics are `sources`, which the job makes of `source` and the names of its streams."""
         self._name, self._head = name, work.head
         self.deployed = Deployed(work.case, bootstrap, source, slots=CORES, paradigm=PARADIGMS[name], bound=bound)
-        super().__init__(sources, self.deployed.output)
+        super().__init__(self.deployed, sources)
         self._news = Heard()
-
-    def __enter__(self) -> Ours:
-        self.deployed.__enter__()
-        try:
-            self.deployed.settle()
-        except BaseException:
-            self.deployed.__exit__()
-            raise
-        return self
-
-    def __exit__(self, *told: object) -> None:
-        """End it: what was measured is in the topics."""
-        self.deployed.__exit__(*told)
 
     @property
     def client(self) -> Driver:
@@ -54,10 +67,6 @@ class Ours(Engine):
         """The driver, in which batches run, and the worker."""
         driver, worker = self.deployed.all_processes
         return {"driver": driver, "worker": worker}
-
-    def look(self) -> None:
-        """Raise if one has ended."""
-        self.deployed.look()
 
     def heard(self) -> Observation | None:
         """What the driver tells now; None if it is too busy to."""

@@ -17,8 +17,7 @@ import itertools
 import math
 import statistics
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Self
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -27,7 +26,8 @@ from spillway.bench.dual.feeding import Feeder
 from spillway.bench.dual.judging import Judged
 from spillway.bench.dual.tails import Tail
 from spillway.bench.engines import CORES, Engine, Maker, R
-from spillway.bench.record import figures, jobs, systems
+from spillway.bench.engines.ours import Hosted
+from spillway.bench.record import figures, systems
 from spillway.bench.record.figures import Figure
 from spillway.bench.record.systems import System
 from spillway.bench.workloads import ads, sessions, words
@@ -55,46 +55,26 @@ RULES: Mapping[str, tuple[int, float]] = {
 Say = Callable[[str], None]
 
 
-class Ruled(Engine):
+class Ruled(Hosted):
     """A job whose slots, frames and deadlines somebody has chosen once and for all."""
 
     def __init__(self, work: Work, bootstrap: str, source: str, sources: Sequence[str], rule: str) -> None:
         frame, deadline = RULES[rule]
-        self._system = System(work.case, bootstrap, source, slots=CORES, frame=frame, deadline=deadline)
-        super().__init__(sources, self._system.output)
-
-    def __enter__(self) -> Self:
-        self._system.__enter__()
-        try:
-            self._system.settle()
-        except BaseException:
-            self._system.__exit__()
-            raise
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """End it: what was measured is in the topics."""
-        self._system.__exit__()
+        self._rules = System(work.case, bootstrap, source, slots=CORES, frame=frame, deadline=deadline)
+        super().__init__(self._rules, sources)
 
     @property
     def parts(self) -> Mapping[str, int]:
         """Its slots."""
-        return {f"slot {number}": pid for number, pid in enumerate(self._system.processes)}
-
-    def look(self) -> None:
-        """Raise if one has ended."""
-        self._system.look()
+        return {f"slot {number}": pid for number, pid in enumerate(self._rules.processes)}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Rule(Maker):
     """Starts a job by a rule; its name is that of the rule."""
 
-    def started(self, bootstrap: str) -> Engine:
-        """At work, or about to be."""
-        source = systems.run_name()
-        sources = jobs.topics(source, self.work.streams)
-        systems.created_sources(bootstrap, *sources)
+    def made(self, bootstrap: str, source: str, sources: Sequence[str]) -> Engine:
+        """On these topics."""
         return Ruled(self.work, bootstrap, source, sources, self.name)
 
 
@@ -139,13 +119,18 @@ def shown(title: str, climbs: Mapping[str, Sequence[Climb]]) -> list[Figure]:
     void = any(climb.problem for some in climbs.values() for climb in some)
     by_round = list(zip(*([climb.rate for climb in climbs[name]] for name in RULES), strict=True))
     planned = [climb.rate for climb in climbs[PLANNED]]
-    best = figures.ratios(planned, [max(some) for some in by_round])
-    found.append(figures.of(f"{title}: planned against the best rule", best, "times", least=GAIN, void=void))
-    if medians := [statistics.median(some) for some in by_round if statistics.median(some)]:
-        found.append(
-            figures.of(f"{title}: against the rule in the middle", figures.ratios(planned, medians), "times", void=void)
-        )
-    return found
+    best = _against(planned, map(max, by_round))
+    middle = _against(planned, map(statistics.median, by_round))
+    return [
+        *found,
+        figures.of(f"{title}: planned against the best rule", best, "times", least=GAIN, void=void),
+        figures.of(f"{title}: against the rule in the middle", middle, "times", void=void),
+    ]
+
+
+def _against(planned: Sequence[float], rivals: Iterable[float]) -> list[float]:
+    """How many times as much, of the rounds in which there was a rival."""
+    return [ours / theirs for ours, theirs in zip(planned, rivals, strict=True) if theirs]
 
 
 def _titled(done: Say, title: str) -> Say:
@@ -213,10 +198,7 @@ class _Steps:
         """One of them, until all of it is done."""
         load = loads.at_rate(time.time() + BEFORE, rate, seconds, len(self._dues))
         pacing = self._feeder.pace(self._bootstrap, self._subject.sources, self._work, load)
-        while not pacing.done():
-            self._subject.look()
-            time.sleep(courses.LOOK)
-        late = pacing.result().late.p999
+        late = courses.watched(self._subject, pacing).late.p999
         self._dues = np.concatenate([self._dues, load.dues()])
         found = self._judged()
         if found.wrong:
