@@ -27,7 +27,12 @@ DROP = Policy(overload=Overload.MOST_IN_TIME, drop=True)
 
 
 def _programs(*names: str) -> list[Program]:
-    """`free` writes an output, and so does `other`; `counted` writes an edge, whose reader counts."""
+    """`free` writes an output, and so does `other`; `counted` writes an edge."""
+    return [program for program in _cut(*names) if program.name in names]
+
+
+def _cut(*names: str) -> list[Program]:
+    """Of `counted` with the reader of its edge, which counts."""
     operators: dict[str, dict[str, Any]] = {
         "free": {"name": "free", "input": "numbers", "filter": "n > 0"},
         "other": {"name": "other", "input": "numbers", "filter": "n > 1"},
@@ -47,11 +52,11 @@ def _programs(*names: str) -> list[Program]:
             }
         )
     )
-    made = cutting.cut(spec, {one["name"]: (one["name"],) for one in used}, {})
-    return [program for program in made if program.name in names]
+    return cutting.cut(spec, {one["name"]: (one["name"],) for one in used}, {})
 
 
 FREE, COUNTED = _programs("free"), _programs("counted")
+WITH_READER = _cut("counted")
 SHARED, BOTH_FREE = _programs("free", "counted"), _programs("free", "other")
 
 
@@ -175,6 +180,17 @@ def test_with_order_kept_some_partitions_are_in_time_and_the_others_wait(load: f
     slot, share = _overloaded(MOST, load, COUNTED, 8)
 
     assert share >= 0.95 * on_time / 8
+    assert not _overloaded_rest(slot)
+
+
+@pytest.mark.parametrize(("load", "on_time"), [(1.36, 5), (1.8, 4)])
+def test_rows_of_edges_go_first_so_as_many_are_in_time_behind_an_edge(load: float, on_time: int) -> None:
+    """By when they came into the stream: rows that are late are late for all partitions."""
+    slot, _ = _overloaded(MOST, load, WITH_READER, 8)
+    counts = [place.partition for place in slot.places if place.task.topic == laned.EDGE]
+
+    fed = sum(len(slot.logs[laned.STREAM, number].messages) for number in range(8))
+    assert slot.in_time(counts) / fed >= 0.95 * on_time / 8
     assert not _overloaded_rest(slot)
 
 

@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 
-from spillway.bench import single_server
+from spillway.bench import parts, single_server
 from spillway.controllers import assignment, sizing
 from spillway.controllers.assignment import Owner
 from spillway.controllers.balancing import Slot
@@ -31,11 +31,7 @@ OVERLOADS = (0.8, 1.36, 1.8)
 
 def main() -> None:
     """Run what was asked for, or everything."""
-    chosen = sys.argv[1:] or list(_PARTS)
-    for name in chosen:
-        if name not in _PARTS:
-            sys.exit(f"there is no part '{name}'; there are {', '.join(_PARTS)}")
-    for name in chosen:
+    for name in parts.asked("decisions", _PARTS, __doc__):
         _say(f"\n{name}")
         _PARTS[name]()
 

@@ -1,4 +1,4 @@
-"""How good plans are and how long they take: `python -m spillway.bench.planning [exhaustive|times] [FIRST] [COUNT]`.
+"""How good plans are and how long they take: `python -m spillway.bench.planning [exhaustive|times]`.
 
 - `exhaustive`: random small topologies, for which everything is tried; how often that finds something cheaper.
 - `times`: chains, trees and graphs of 10, 50 and 256 operators, planned anew, and resized to a tenth more load.
@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from spillway.bench import exhaustive, small_topologies
+from spillway.bench import exhaustive, parts, small_topologies
 from spillway.controllers.planning import planner
 from spillway.controllers.planning.problem import Problem
 
@@ -25,22 +25,15 @@ RUNS = 3
 
 def main() -> None:
     """Run what was asked for, or everything."""
-    names = [name for name in sys.argv[1:] if not name.isdigit()] or ["exhaustive", "times"]
-    numbers = [int(number) for number in sys.argv[1:] if number.isdigit()]
-    for name in names:
-        if name == "exhaustive":
-            compare(*numbers)
-        elif name == "times":
-            measure()
-        else:
-            sys.exit(f"there is no part '{name}'; there are exhaustive, times")
+    for name in parts.asked("planning", _PARTS, __doc__):
+        _PARTS[name]()
 
 
-def compare(first: int = 0, count: int = TOPOLOGIES) -> None:
+def compare() -> None:
     """Plans of small topologies, beside what trying everything finds."""
     figures = dict.fromkeys(("as cheap", "cheaper found", "missed", "wrong", "not all tried"), 0)
     feasible, slowest = 0, 0.0
-    for seed in range(first, first + count):
+    for seed in range(TOPOLOGIES):
         problem = small_topologies.small(seed)
         start = time.process_time()
         decision = planner.plan(problem)
@@ -58,9 +51,9 @@ def compare(first: int = 0, count: int = TOPOLOGIES) -> None:
         figures[kind] += 1
         if best.cost is not None:
             _say(f"  {seed}: {best.cost} is enough, planned were {below}")
-    _say(f"{count} topologies, {feasible} of them feasible, slowest plan {slowest * 1e3:.0f} ms")
+    _say(f"{TOPOLOGIES} topologies, {feasible} of them feasible, slowest plan {slowest * 1e3:.0f} ms")
     for name, figure in figures.items():
-        _say(f"  {name:14}{figure:6}  {figure / count:8.2%}")
+        _say(f"  {name:14}{figure:6}  {figure / TOPOLOGIES:8.2%}")
 
 
 def measure() -> None:
@@ -99,6 +92,8 @@ def _say(line: str) -> None:
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 
+
+_PARTS: dict[str, Callable[[], None]] = {"exhaustive": compare, "times": measure}
 
 if __name__ == "__main__":
     main()

@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 import yaml
 
+from spillway.bench import parts
 from spillway.bench.record import events
 from spillway.bench.record.events import Message
 from spillway.controllers import acceptance
@@ -36,11 +37,7 @@ READERS = 8  # partitions of the edge that the chain writes
 
 def main() -> None:
     """Run what was asked for, or everything."""
-    chosen = sys.argv[1:] or list(_PARTS)
-    for name in chosen:
-        if name not in _PARTS:
-            sys.exit(f"there is no part '{name}'; there are {', '.join(_PARTS)}")
-    for name in chosen:
+    for name in parts.asked("programs", _PARTS, __doc__):
         _PARTS[name]()
 
 

@@ -19,7 +19,7 @@ PARTS = {
     "bursts": ("bursts", "figure D3: low, burst, low, higher burst, low: what switches cost", 90),
     "high": ("high", "figure D2: more than record by record can do, and within what batches can", 25),
     "low": ("low", "figure D1: latencies at a tenth of what record by record can do", 20),
-    "threshold": ("threshold", "figure D7: around what record by record can do: switches", 120),
+    "threshold": ("threshold", "figure D7: around what record by record can do: switches", 600),
     "parts": ("parts", "figure D4: latency by component", 10),
 }
 ROUNDS = 1  # of everything, in less than half an hour; ratios want five

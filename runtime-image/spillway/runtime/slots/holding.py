@@ -76,9 +76,10 @@ class Holding:
             self._readers.go_on()
 
     def _hold(self) -> None:
-        self._readers.hold([where for where in self._readers.places() if self._is_held(where)])
+        self._readers.hold([where for where in self._readers.places() if self.holds(where)])
 
-    def _is_held(self, where: Where) -> bool:
+    def holds(self, where: Where) -> bool:
+        """Whether it is one of those that wait for rows of edges: a stream."""
         if self._readers.follows(where):
             return False
         return all(task.reads_stream(place.task.program) for place in self._readers.at(where))

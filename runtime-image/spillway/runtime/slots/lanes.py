@@ -1,8 +1,8 @@
 """Which of its messages a slot takes next, when not all can be on time: `policy.overload`.
 
-With `keepOrder` that is whatever comes, but for streams while rows of edges are late (`holding`). With `mostInTime`
-there are two lanes, each with a consumer of its own. The *fresh* lane has what can be on time. The *late* lane is read
-when the fresh one is empty, and has
+That is whatever comes, but for streams while rows of edges are late (`holding`). With `mostInTime` there are two lanes,
+each with a consumer of its own. The *fresh* lane has what can be on time. The *late* lane is read when the fresh one is
+empty, and nothing of edges is late, and has
 
 - partitions that are put off as a whole: one after the other, until what remains can be on time. Their order stays.
   Of these the one is read that has least to catch up, until it has: if all were, none would come back;
@@ -53,11 +53,14 @@ def needs_order(program: Program) -> str:
 class Lanes:
     """Of one life of a slot."""
 
-    def __init__(self, readers: Readers, bound: float, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, readers: Readers, bound: float, clock: Callable[[], float] = time.time,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:  # fmt: skip
         """`bound`: the promise, in milliseconds."""
         self._readers, self._bound, self._clock = readers, bound, clock
         self._policy = Policy()
-        self._holding = Holding(readers, bound, clock)
+        self._holding = Holding(readers, bound, clock, monotonic)
         self._off: dict[Where, int] = {}  # what is put off, and when its head came, in milliseconds
         self._turn: Where | None = None  # of those, which is read
         self._heard = 0.0  # when anything came of it
@@ -81,9 +84,7 @@ class Lanes:
     def obey(self, policy: Policy, places: Iterable[Place]) -> None:
         """This policy holds from now on."""
         self._policy = policy
-        if self.active:
-            self._holding.end()
-        else:
+        if not self.active:
             for where in tuple(self._off):
                 self._bring_back(where)
         for place in places:
@@ -120,19 +121,17 @@ class Lanes:
         """What is to be looked at now; see `intake.Intake.poll`."""
         self._turn_is_late = False
         if not self.active:
-            found = self._taken(self._readers.intake, min(seconds, LOOK) if self._holding.on else seconds, most, room)
-            self._holding.taken(found, emptied=self._readers.intake.emptied)
-            return found
+            return self._first(seconds, most, room)
         while self._back:
             if (where := self._back.pop()) in self._off:
                 self._bring_back(where)
         self._put_off()
-        waits = self._aim()
+        waits = self._aim() and not self._holding.on
         if waits and self._emptied:
             self._emptied = False
             if found := self._late(0.0, most, room):
                 return found
-        found = self._taken(self._readers.intake, (LOOK if self._queued else 0.0) if waits else seconds, most, room)
+        found = self._first((LOOK if self._queued else 0.0) if waits else seconds, most, room)
         if not found and waits:
             self._queued = False
             return self._late(min(seconds, LOOK), most, room)
@@ -142,6 +141,12 @@ class Lanes:
         # Who has had to wait has others behind it, though the client may not have them at hand for a moment.
         self._queued = any(self._age(some[-1]) > overload.FRESH for some in found.values())
         self._emptied = self._readers.intake.emptied and not self._queued
+        return found
+
+    def _first(self, seconds: float, most: int, room: float) -> Found:
+        """Of the fresh lane; while rows of edges are late, of edges alone."""
+        found = self._taken(self._readers.intake, min(seconds, LOOK) if self._holding.on else seconds, most, room)
+        self._holding.taken(found, emptied=self._readers.intake.emptied)
         return found
 
     def _taken(self, intake: Intake, seconds: float, most: int, room: float) -> Found:
@@ -201,7 +206,7 @@ class Lanes:
     def _put_off(self) -> None:
         """One partition less to be on time, if they all can't be. Of none is anything in our hands now."""
         now = self._clock()
-        remaining = [where for where in self._readers.places() if where not in self._off]
+        remaining = self._choice()
         lately = now - overload.PAUSE * self._bound / 1000
         ages = {
             where: self._ages[where][0]
@@ -215,6 +220,12 @@ class Lanes:
             self._since, self._least = now, math.inf
             self._off[victim] = round(now * 1000 - ages[victim] * self._bound)
             self._readers.put_off(victim)
+
+    def _choice(self) -> list[Where]:
+        """What is not put off, and may be: of who reads streams, no edge; with its rows late, all records are."""
+        remaining = [where for where in self._readers.places() if where not in self._off]
+        streams = [where for where in remaining if self._holding.holds(where)]
+        return streams if any(map(self._can_wait, streams)) else remaining
 
     def _can_wait(self, where: Where) -> bool:
         return not self._readers.follows(where) and not any(place.skips for place in self._readers.at(where))
