@@ -52,7 +52,7 @@ def _cut(*names: str) -> list[Program]:
             }
         )
     )
-    return cutting.cut(spec, {one["name"]: (one["name"],) for one in used}, {})
+    return list(cutting.cut(spec, {one["name"]: (one["name"],) for one in used}, {}))
 
 
 FREE, COUNTED = _programs("free"), _programs("counted")
