@@ -8,7 +8,7 @@ import itertools
 import linecache
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import confluent_kafka
@@ -604,6 +604,60 @@ def test_a_wrong_result_is_a_letter(result: Any, why: str) -> None:
     assert out(running) == []
     assert why in running.letters[0].error
     assert running.letters[0].operator == "called"
+
+
+ARRAYS = "returns: 's array<string>, b array<bigint>, i array<int>, d array<double>, f array<boolean>'"
+ALL_RIGHT: Mapping[str, Any] = {"s": ["x", "y"], "b": [2**63 - 1, 0], "i": [-(2**31)], "d": [0.5], "f": [True, False]}
+
+
+@pytest.mark.parametrize(
+    ("other", "gives"),
+    [
+        ({}, {}),
+        ({"s": ["é", None], "b": [], "i": None, "d": (1, 2.5)}, {"d": [1.0, 2.5]}),
+    ],
+)
+def test_arrays_are_taken_as_they_are_where_they_are_right(other: dict[str, Any], gives: dict[str, Any]) -> None:
+    running = called(lambda _: {**ALL_RIGHT, **other}, {}, more=ARRAYS)
+
+    assert out(running) == [{**ALL_RIGHT, **other, **gives}]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        ({"s": ["x", b"y"]}, "column 's': expected string, found bytes b'y'"),
+        ({"s": "xy"}, "column 's': expected array<string> (a list), found str 'xy'"),
+        ({"b": [1, 2**63]}, "column 'b': expected bigint, found int 9223372036854775808"),
+        ({"b": [1, True]}, "column 'b': expected bigint, found bool True"),
+        ({"i": [2**31]}, "column 'i': expected int, found int 2147483648"),
+        ({"i": [0, -(2**31) - 1]}, "column 'i': expected int, found int -2147483649"),
+        ({"d": [0.5, "x"]}, "column 'd': expected double, found str 'x'"),
+        ({"f": [True, 1]}, "column 'f': expected boolean, found int 1"),
+    ],
+)
+def test_an_array_with_a_wrong_element_is_a_letter(wrong: dict[str, Any], why: str) -> None:
+    running = called(lambda _: {**ALL_RIGHT, **wrong}, {}, more=ARRAYS)
+
+    assert out(running) == []
+    assert why in running.letters[0].error
+
+
+def test_an_array_is_not_changed_by_a_function_that_keeps_it() -> None:
+    kept: list[str] = []
+
+    def adds(record: dict[str, Any]) -> dict[str, Any]:
+        kept.append(record["k"])
+        return {"s": kept}
+
+    text = PYTHON.format(kind="map", more="returns: 's array<string>'").replace(
+        "outputs: [{name: r, input: called",
+        "  - {name: next, input: called, filter: 'true'}\noutputs: [{name: r, input: next",
+    )
+    running = bound(loop(text, "all", "called", call=adds))
+    running.run["events"](messages([{"k": "x"}, {"k": "y"}]))
+
+    assert [row[3] for rows in running.edges["next.main"] for row in rows] == [["x"], ["x", "y"]]
 
 
 def test_a_flat_map_gives_any_number_of_records() -> None:

@@ -29,12 +29,11 @@ outputs:
   - {{name: result, input: counts, topic: out}}
 """
 
-# The same with a function of the user, which every system calls for each line.
+# The same with a function of the user, which every system calls for each line: it gives a list of its words.
 _SPLIT = f"""{_LINES}
 operators:
-  - name: words
-    input: lines
-    python: {{function: "chain:split", as: flatMap, returns: "word string"}}
+  - {{name: cut, input: lines, python: {{function: "chain:cut", as: map, returns: "words array<string>"}}}}
+  - {{name: words, input: cut, explode: {{array: words, as: word, keep: []}}}}
   - {{name: counts, input: words, aggregate: {{by: [word], values: ["count(*) as n"]}}}}
 outputs:
   - {{name: result, input: counts, topic: out}}
@@ -118,5 +117,6 @@ def _cut(*operators: str) -> dict[str, Sequence[str]]:
 
 _TWO = _cut("words", "counts")
 WORDS = Words("lines", "word count", Case(_WORDS, "lines", _TWO), "words", ("lines",))
-SPLIT = Words("split", "word count, a function splits", Case(_SPLIT, "lines", _TWO), "words", ("lines",), python=True)
+_CUT = Case(_SPLIT, "lines", {"cut": ("cut", "words"), "counts": ("counts",)})
+SPLIT = Words("split", "word count, a function splits", _CUT, "cut", ("lines",), python=True)
 GREP = Grep("grep", "grep", Case(_GREP, "lines", _cut("matches")), "matches", ("lines",), counts=False, keyed=False)

@@ -23,6 +23,14 @@ _RIGHT = {
     Kind.INT: f"type({{0}}) is int and {-(2**31)} <= {{0}} <= {2**31 - 1}",
     Kind.BIGINT: f"type({{0}}) is int and {-(2**63)} <= {{0}} <= {2**63 - 1}",
 }
+# The same of all elements of an array, which has some; in C, for a call for each would take as long as most functions.
+_ALL_RIGHT = {
+    Kind.BOOLEAN: "set(map(type, {0})) == {{bool}}",
+    Kind.DOUBLE: "set(map(type, {0})) == {{float}}",
+    Kind.STRING: "set(map(type, {0})) == {{str}} and ''.join({0}).isascii()",
+    Kind.INT: f"set(map(type, {{0}})) == {{{{int}}}} and {-(2**31)} <= min({{0}}) and max({{0}}) <= {2**31 - 1}",
+    Kind.BIGINT: f"set(map(type, {{0}})) == {{{{int}}}} and {-(2**63)} <= min({{0}}) and max({{0}}) <= {2**63 - 1}",
+}
 
 
 class Writer:
@@ -57,7 +65,8 @@ class Writer:
         self._to.line(place, f"for {result} in {self.call(step, flow)}:", step.name)
         inner = place.nested(loop=True)
         taken = self._taken(step, flow, result, inner)
-        row = taken.row(returns(step))
+        variables = tuple(taken.variables.values())
+        row = variables[0] if len(variables) == 1 else taken.row(returns(step))
         self._to.line(inner, f"{results}.append({row})", step.name)
         self._to.stamp(step.name, place)
         self._to.line(place, f"for {row} in {results}:", step.name)
@@ -86,12 +95,16 @@ class Writer:
         variables = self._to.names.columns(schema)
         check = self._to.outside("check", step, functions.checker(_python(step).function, schema))
         closely = assigned(variables.values(), f"{check}({result})")
-        if not all(column.type.kind in _RIGHT for column in schema):
+        given = {column: flow.variables[column.name] for column in step.given[MAIN].schema}
+        tests = [_right(column, variables[column.name], given.get(column, "")) for column in schema]
+        if not all(tests):
             self._to.line(place, closely, step.name)
             return Records(variables)
-        entries = ", ".join(f"{result}[{name!r}]" for name in variables)
-        given = {column: flow.variables[column.name] for column in step.given[MAIN].schema}
-        right = " and ".join(_right(column, variables[column.name], given.get(column, "")) for column in schema)
+        # Of an array a copy: the function may keep what it gave, and change it.
+        entries = ", ".join(
+            f"{result}[{column.name!r}]{'[:]' if column.type.kind is Kind.ARRAY else ''}" for column in schema
+        )
+        right = " and ".join(tests)
         lines = ["try:", f"    {', '.join(variables.values())} = {entries}", f"    right = {right}"]
         lines += ["except Exception:", "    right = False", "if not right:", f"    {closely}"]
         self._to.out.add(place.indent, lines, step.name)
@@ -126,8 +139,16 @@ class Writer:
 
 
 def _right(column: Column, variable: str, given: str) -> str:
-    """The source of whether a value is right at once; `given`: what the function was given for the same column."""
-    right = _RIGHT[column.type.kind].format(variable)
+    """The source of whether a value is right at once; `given`: what the function was given for the same column.
+
+    Empty where only a closer look tells.
+    """
+    if column.type.element is not None:
+        known = _ALL_RIGHT.get(column.type.element.kind, "")
+        return known and f"type({variable}) is list and {known.format(variable)}"
+    right = _RIGHT.get(column.type.kind, "").format(variable)
+    if not right:
+        return ""
     return f"({variable} is {given} or {right})" if given.isidentifier() else right
 
 

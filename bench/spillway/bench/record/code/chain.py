@@ -18,6 +18,6 @@ def slowly(record: dict[str, Any]) -> dict[str, Any]:
     return record
 
 
-def split(record: dict[str, Any]) -> list[dict[str, Any]]:
-    """Several records made of one."""
-    return [{"word": word} for word in record["line"].split(" ")]
+def cut(record: dict[str, Any]) -> dict[str, Any]:
+    """The words of a line."""
+    return {"words": record["line"].split(" ")}
