@@ -75,11 +75,16 @@ _RULES = (
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Answer:
-    """What Spark says about one expression: a type and a value per row, or why it doesn't accept it."""
+    """What Spark says about one expression: a type and a value per row, or why it doesn't accept it.
+
+    Attributes:
+        planned: it raised before there were rows, whatever they are.
+    """
 
     type: ColumnType | None
     values: list[Value]
     rejected: str = ""
+    planned: bool = False
 
 
 class Oracle:
@@ -173,9 +178,9 @@ class Oracle:
                 raise
             if len(expressions) > 1:
                 return self._halves(frame, expressions, guarded=guarded)
-            # Calls of literals alone are computed while the query is planned, whatever rules are excluded: then there
-            # is no row that would not have raised.
-            return [_answer(names[0], lambda _: [ERROR] * frame.count())]
+            # Calls of literals alone are computed while the query is planned, whatever rules are excluded.
+            answer = _answer(names[0], lambda _: [ERROR] * frame.count())
+            return [dataclasses.replace(answer, planned=True)]
         return [_answer(name, functools.partial(_values, table.column(i))) for i, name in enumerate(names)]
 
     def _halves(self, frame: Any, expressions: Sequence[str], *, guarded: bool) -> list[Answer]:
