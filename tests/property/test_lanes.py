@@ -91,7 +91,7 @@ def _wrong(slot: Slot) -> list[str]:
 
 
 @fuzzing.cases(100)
-@given(st.integers(0, 10**6), st.sampled_from([FREE, COUNTED, SHARED, BOTH_FREE]), st.integers(1, 3))
+@given(st.integers(0, 10**6), st.sampled_from([FREE, COUNTED, SHARED, BOTH_FREE, WITH_READER]), st.integers(1, 3))
 def test_each_record_is_processed_once_whoever_dies(seed: int, programs: list[Program], partitions: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         slot = Slot(programs, MOST, partitions, random.Random(seed), patch)  # noqa: S311 - dice of a test

@@ -1,8 +1,8 @@
 """Which of its messages a slot takes next, when not all can be on time: `policy.overload`.
 
-That is whatever comes, but for streams while rows of edges are late (`holding`). With `mostInTime` there are two lanes,
-each with a consumer of its own. The *fresh* lane has what can be on time. The *late* lane is read when the fresh one is
-empty, and nothing of edges is late, and has
+With `keepOrder` that is whatever comes, but for streams while rows of edges are late (`holding`). With `mostInTime`
+there are two lanes, each with a consumer of its own. The *fresh* lane has what can be on time. The *late* lane is read
+when the fresh one is empty, and has
 
 - partitions that are put off as a whole: one after the other, until what remains can be on time. Their order stays.
   Of these the one is read that has least to catch up, until it has: if all were, none would come back;
@@ -84,7 +84,9 @@ class Lanes:
     def obey(self, policy: Policy, places: Iterable[Place]) -> None:
         """This policy holds from now on."""
         self._policy = policy
-        if not self.active:
+        if self.active:
+            self._holding.end()
+        else:
             for where in tuple(self._off):
                 self._bring_back(where)
         for place in places:
@@ -121,17 +123,19 @@ class Lanes:
         """What is to be looked at now; see `intake.Intake.poll`."""
         self._turn_is_late = False
         if not self.active:
-            return self._first(seconds, most, room)
+            found = self._taken(self._readers.intake, min(seconds, LOOK) if self._holding.on else seconds, most, room)
+            self._holding.taken(found, emptied=self._readers.intake.emptied)
+            return found
         while self._back:
             if (where := self._back.pop()) in self._off:
                 self._bring_back(where)
         self._put_off()
-        waits = self._aim() and not self._holding.on
+        waits = self._aim()
         if waits and self._emptied:
             self._emptied = False
             if found := self._late(0.0, most, room):
                 return found
-        found = self._first((LOOK if self._queued else 0.0) if waits else seconds, most, room)
+        found = self._taken(self._readers.intake, (LOOK if self._queued else 0.0) if waits else seconds, most, room)
         if not found and waits:
             self._queued = False
             return self._late(min(seconds, LOOK), most, room)
@@ -141,12 +145,6 @@ class Lanes:
         # Who has had to wait has others behind it, though the client may not have them at hand for a moment.
         self._queued = any(self._age(some[-1]) > overload.FRESH for some in found.values())
         self._emptied = self._readers.intake.emptied and not self._queued
-        return found
-
-    def _first(self, seconds: float, most: int, room: float) -> Found:
-        """Of the fresh lane; while rows of edges are late, of edges alone."""
-        found = self._taken(self._readers.intake, min(seconds, LOOK) if self._holding.on else seconds, most, room)
-        self._holding.taken(found, emptied=self._readers.intake.emptied)
         return found
 
     def _taken(self, intake: Intake, seconds: float, most: int, room: float) -> Found:
