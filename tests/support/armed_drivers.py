@@ -20,8 +20,8 @@ from spillway.runtime.driver.driver import Batches, Files
 from spillway.runtime.driver.main import Process
 from spillway.runtime.driver.standby import Resizable
 
-# Seconds for which a number of workers is granted; each time partitions move.
-GRANT = 0.7
+# Seconds for which a number of workers is granted; each time partitions move, once loads were uneven for 2.5.
+GRANT = 3.5
 # The same for a paradigm: time for a move there, and for some batches.
 SWITCH = 1.5
 
