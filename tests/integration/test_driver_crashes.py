@@ -79,7 +79,7 @@ def sweep(job: Driven, load: Load, points: Sequence[str]) -> list[str]:
             assert time.monotonic() < since + WITHIN, f"no driver came by {point!r} within {WITHIN:.0f} s"
             load.due()
             time.sleep(0.02)
-            if point in LOSSES and not lost_one and time.monotonic() > since + 1.5:
+            if point in LOSSES and not lost_one and time.monotonic() > since + 6.0:  # it has its part again
                 lost_one = True
                 job.kill(NAMES[0])
         if lost_one:
